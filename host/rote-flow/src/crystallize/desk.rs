@@ -27,6 +27,8 @@ pub(crate) struct Desk {
     used: BTreeSet<String>,
     /// The words of questions that were answered by another one.
     misread: BTreeMap<String, BTreeSet<String>>,
+    /// Questions that are asked as another one, which has the same cause.
+    same: BTreeMap<QuestionId, QuestionId>,
     pub(crate) questions: Vec<Question>,
     pub(crate) notes: Vec<Note>,
     pub(crate) left_out: Vec<Dropped>,
@@ -86,8 +88,16 @@ impl Desk {
         Ok(taken)
     }
 
+    /// Says that a question is not asked, since another one is whose answer is its answer.
+    pub(crate) fn is_same(&mut self, question: QuestionId, other: QuestionId) {
+        self.same.insert(question, other);
+    }
+
     /// Asks about something that the finished plan still does: only the answer that leaves it so closes the question.
     pub(crate) fn insist(&mut self, mut question: Question) {
+        if let Some(other) = self.same.get(&question.id) {
+            question.id = other.clone();
+        }
         question.open &= self.given(&question.id, &[&question.taken]).is_none();
         match self.questions.iter().position(|known| known.id == question.id) {
             Some(known) => self.questions[known].open |= question.open,

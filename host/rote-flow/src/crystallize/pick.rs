@@ -39,9 +39,19 @@ struct Item {
     value: Value,
 }
 
+/// What was said of an item: who takes the same one takes it so, too.
+struct Said {
+    spot: (ResponseId, String, usize),
+    /// The step that was asked about, and the question.
+    step: String,
+    id: QuestionId,
+    /// The program that chooses it; none where its position stays.
+    chooses: Option<String>,
+}
+
 /// Replaces positions.
 pub(crate) fn properties(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
-    let typed = typed(cx, draft);
+    let (typed, mut said) = (typed(cx, draft), Vec::new());
     for position in 0..draft.steps.len() {
         let step = &draft.steps[position];
         if step.out.is_some() || step.broken.is_some() {
@@ -54,7 +64,7 @@ pub(crate) fn properties(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -
         let mut replaced = Vec::new();
         for (pointer, reference) in found {
             let picker = Picker { cx, draft, step, pointer: &pointer, typed: &typed };
-            if let Some(jq) = picker.pick(&reference, desk)? {
+            if let Some(jq) = picker.pick(&reference, desk, &mut said)? {
                 replaced.push((pointer.clone(), reference.jq, jq));
             }
         }
@@ -102,7 +112,7 @@ impl Picker<'_, '_> {
     }
 
     /// The program that takes the item for what it is; none where the position stays.
-    fn pick(&self, reference: &Reference, desk: &mut Desk) -> Result<Option<String>, FlowError> {
+    fn pick(&self, reference: &Reference, desk: &mut Desk, said: &mut Vec<Said>) -> Result<Option<String>, FlowError> {
         let Some(item) = self.item(reference) else { return Ok(None) };
         // Who says where a value comes from means the item that stands there.
         let source = desk.given(&QuestionId::at(QuestionId::Source, &self.step.id, self.pointer), &[REFERENCE]);
@@ -111,10 +121,8 @@ impl Picker<'_, '_> {
         }
         let id = QuestionId::at(QuestionId::Pick, &self.step.id, self.pointer);
         let given = desk.given(&id, &["position", REFERENCE]);
-        match given.as_deref() {
-            Some("position") => return Ok(None),
-            Some(word) if word.starts_with('@') => return self.read(&id, word, &item).map(Some),
-            _ => {}
+        if let Some(word) = given {
+            return self.said(&word, (id, &item), said);
         }
         let undo = Some(command("--answer").assignment(&id, "position"));
         let step = &self.step.id;
@@ -143,8 +151,46 @@ impl Picker<'_, '_> {
             desk.note(Some(step), text, None);
             return Ok(None);
         }
+        if let Some(one) = said.iter().find(|one| one.spot == item.spot()) {
+            let jq = one.chooses.as_ref().map(|chooses| format!("{chooses} | {}", or_identity(&item.field)));
+            if jq.as_ref().is_none_or(|jq| self.gives(&item, jq)) {
+                let text = format!("{step} takes the same item of {} as {}", reference.step, one.step);
+                desk.note(Some(step), text, undo);
+                desk.is_same(id, one.id.clone());
+                return Ok(jq);
+            }
+        }
         let word = desk.ask(self.question(id.clone(), &item, reference))?;
-        if word.starts_with('@') { self.read(&id, &word, &item).map(Some) } else { Ok(None) }
+        self.said(&word, (id, &item), said)
+    }
+
+    /// The program that the answer to a question means; none where the position stays. It is kept for whoever takes the same item.
+    fn said(
+        &self,
+        word: &str,
+        (id, item): (QuestionId, &Item),
+        said: &mut Vec<Said>,
+    ) -> Result<Option<String>, FlowError> {
+        let jq = if word.starts_with('@') { Some(self.read(&id, word, item)?) } else { None };
+        let end = format!(" | {}", or_identity(&item.field));
+        let chooses = jq.as_ref().map(|jq| jq.strip_suffix(&end).map(str::to_owned));
+        if chooses != Some(None) {
+            said.push(Said { spot: item.spot(), step: self.step.id.clone(), id, chooses: chooses.flatten() });
+        }
+        Ok(jq)
+    }
+
+    /// The steps that take the same item, this one first.
+    fn sharing(&self, item: &Item) -> Vec<&DraftStep> {
+        let stays = |step: &&DraftStep| step.out.is_none() && step.broken.is_none() && step.id != self.step.id;
+        let shares = |step: &&DraftStep| {
+            let mut found = false;
+            references(&step.arguments, &mut |_, reference| {
+                found |= self.item(reference).is_some_and(|other| other.spot() == item.spot());
+            });
+            found
+        };
+        std::iter::once(self.step).chain(self.draft.steps.iter().filter(stays).filter(shares)).collect()
     }
 
     /// The item that a reference goes to.
@@ -239,6 +285,7 @@ impl Picker<'_, '_> {
             let jq = with_field(item, field, value);
             answer(format!("{}{{{jq}}}", item.response), format!("it is the one whose {field} is `{value}`"))
         }));
+        let sharing = self.sharing(item);
         answers.extend(self.step.skip(self.cx.trace));
         let evidence = fields.iter().map(|(field, value)| Evidence {
             what: format!("no other item has this {field}"),
@@ -249,8 +296,8 @@ impl Picker<'_, '_> {
         Question {
             kind: id.kind(),
             ask: format!(
-                "{} takes item {} of {} of {}: which one is meant?",
-                self.step.id,
+                "{} item {} of {} of {}: which one is meant?",
+                takes(&sharing),
                 item.index + 1,
                 item.items.len(),
                 reference.step
@@ -259,11 +306,23 @@ impl Picker<'_, '_> {
             evidence: evidence.collect(),
             answers,
             taken: "position".to_owned(),
-            writes: self.step.is_write(self.cx.trace),
+            writes: sharing.iter().any(|step| step.is_write(self.cx.trace)),
             open: true,
             id: id.clone(),
         }
     }
+}
+
+impl Item {
+    /// Where it stands.
+    fn spot(&self) -> (ResponseId, String, usize) {
+        (self.response, self.array.clone(), self.index)
+    }
+}
+
+fn takes(steps: &[&DraftStep]) -> String {
+    let ids: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
+    format!("{} {}", ids.join(" and "), if ids.len() == 1 { "takes" } else { "take" })
 }
 
 /// The program that takes the item by a field.

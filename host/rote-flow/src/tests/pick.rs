@@ -61,6 +61,29 @@ async fn a_position_that_nothing_explains_is_asked() {
 }
 
 #[tokio::test]
+async fn who_takes_the_same_item_is_asked_once() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), issues()).await;
+    tale.call("getIssue", json!({"issue_id": 42}), json!({"id": 42})).await;
+    tale.call("addComment", json!({"issue_id": 42, "body": "Seen"}), json!({"id": 1})).await;
+    tale.call("createIssue", json!({"title": "@1{.items[1].title}", "issue": "@2{.id}"}), json!({"id": 50})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(open(&made), ["pick:s2/issue_id"]);
+    let asked = &made.report.questions[0];
+    assert!(asked.ask.starts_with("s2 and s3 and s4 take item 2 of 3 of s1") && asked.writes, "{asked:?}");
+    let by_title = "@1{.items[] | select(.title == \"Crash\") | .id}";
+    let made = tale.answered_with(&[("pick:s2/issue_id", by_title)]).await.unwrap();
+    assert_eq!(open(&made), [""; 0]);
+    let jq = |step: &str, pointer: &str| steps(&made)[step].pointer(pointer).unwrap()["$from"]["jq"].clone();
+    for (step, pointer, field) in [("s2", "/issue_id", "id"), ("s3", "/issue_id", "id"), ("s4", "/title", "title")] {
+        assert_eq!(jq(step, pointer), format!(".items[] | select(.title == \"Crash\") | .{field}"), "{step}");
+    }
+    // Who says it of one of them means that one.
+    let made = tale.answered_with(&[("pick:s2/issue_id", by_title), ("pick:s3/issue_id", "position")]).await.unwrap();
+    assert_eq!(steps(&made)["s3"]["issue_id"]["$from"]["jq"], ".items[1].id");
+}
+
+#[tokio::test]
 async fn the_first_one_stays_the_first_where_a_person_wrote_so_and_the_only_one_the_only_one() {
     let mut tale = Tale::new();
     tale.call("listIssues", json!({}), issues()).await;
