@@ -11,6 +11,8 @@ use crate::tracker;
 fn bash_completes_names_where_the_key_is_pressed() {
     let (home, _server) = tracker();
     assert_eq!(home.rote(&["call", "tracker", "listIssues", "-p", "project=atlas"]).code, 0);
+    let pets = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/specs/petstore3.openapi.yaml");
+    assert_eq!(home.rote(&["adapter", "new", "pets", pets, "--yes"]).code, 0);
     symlink(home.invocation(&[]).command().get_program(), home.work().join("rote")).unwrap();
     let path = format!("{}:{}", home.work().display(), std::env::var("PATH").unwrap());
     let mut bash = Command::new("bash");
@@ -21,6 +23,7 @@ fn bash_completes_names_where_the_key_is_pressed() {
     shell.shows("loaded");
     for (typed, shown) in [
         ("rote call tr\tlistI\t-p proj\t", "rote call tracker listIssues -p project="),
+        ("rote call pets findPetsByS\tstatus=av\t", "rote call pets findPetsByStatus status=available "),
         ("rote @\t", "rote @1 "),
         ("rote ls --workspace=w\t", "rote ls --workspace=w "),
     ] {

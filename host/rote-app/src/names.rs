@@ -2,6 +2,7 @@
 
 use rote_types::AdapterId;
 use rote_workspace::{Workspace, workspace_names};
+use serde_json::Value;
 
 use crate::{AppError, Session};
 
@@ -14,6 +15,8 @@ pub enum Names {
     Tools(String),
     /// The arguments of a tool of an adapter.
     Arguments(String, String),
+    /// The values that an argument of a tool of an adapter may have, where its description lists them.
+    Values(String, String, String),
     /// Flows of the home.
     Flows,
     /// Workspaces, those of runs included.
@@ -43,6 +46,10 @@ impl Session {
                     .map(|(name, _)| name.clone())
                     .collect()
             }
+            Names::Values(id, tool, argument) => {
+                let tool = self.host.adapters()?.peek(&id.parse::<AdapterId>()?)?.tool(tool)?;
+                listed(&tool.input_schema, &tool.input_schema["properties"][argument])
+            }
             Names::Flows => texts(self.host.library()?.names()?),
             Names::Workspaces => texts(workspace_names(home)?),
             Names::Responses => match self.resolve()? {
@@ -50,6 +57,18 @@ impl Session {
                 None => Vec::new(),
             },
         })
+    }
+}
+
+/// The values that a schema lists, as they are typed.
+fn listed(root: &Value, schema: &Value) -> Vec<String> {
+    let target = schema["$ref"].as_str().and_then(|place| root.pointer(place.strip_prefix('#')?));
+    let schema = target.unwrap_or(schema);
+    let typed = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match (schema["enum"].as_array(), schema["type"].as_str()) {
+        (Some(values), _) => values.iter().filter(|value| !value.is_null()).map(typed).collect(),
+        (None, Some("boolean")) => vec!["false".to_owned(), "true".to_owned()],
+        (None, _) => Vec::new(),
     }
 }
 

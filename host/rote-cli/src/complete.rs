@@ -101,13 +101,13 @@ impl<'a> Line<'a> {
 
     fn fitting(&self, current: &str, lookup: &Lookup<'_>) -> Vec<Candidate> {
         if let Some(option) = self.open {
-            return self.values(option, lookup);
+            return self.values(option, current, lookup);
         }
         if !self.plain && current.starts_with('-') {
             return match current.split_once('=') {
-                Some((name, _)) => {
+                Some((name, typed)) => {
                     let option = self.option(current).map(|(option, _)| option);
-                    let values = option.map(|option| self.values(option, lookup)).unwrap_or_default();
+                    let values = option.map(|option| self.values(option, typed, lookup)).unwrap_or_default();
                     values.into_iter().map(|one| Candidate { word: format!("{name}={}", one.word), ..one }).collect()
                 }
                 None => self.options(),
@@ -129,7 +129,7 @@ impl<'a> Line<'a> {
             .last()
             .filter(|last| last.get_num_args().is_some_and(|range| range.max_values() > 1));
         if let Some(argument) = place.or(last) {
-            all.extend(self.values(argument, lookup));
+            all.extend(self.values(argument, current, lookup));
         }
         all
     }
@@ -140,19 +140,22 @@ impl<'a> Line<'a> {
         named.collect()
     }
 
-    /// Returns what an argument may be.
-    fn values(&self, argument: &Arg, lookup: &Lookup<'_>) -> Vec<Candidate> {
+    /// Returns what an argument may be of which this is typed.
+    fn values(&self, argument: &Arg, typed: &str, lookup: &Lookup<'_>) -> Vec<Candidate> {
         let possible = argument.get_possible_values();
         if !possible.is_empty() {
             let shown = possible.iter().filter(|one| !one.is_hide_set());
             return shown.map(|one| described(one.get_name(), one.get_help())).collect();
         }
-        let Some(names) = self.names(argument) else { return Vec::new() };
+        let Some(names) = self.names(argument, typed) else { return Vec::new() };
         let found = self.looked_up(lookup, names);
         let all = found.into_iter().filter_map(|one| {
             Some(match argument.get_id().as_str() {
                 "endpoint" => plain(format!("adapter/{}", one.word)),
-                "words" | "param" | "raw_field" => plain(format!("{}=", one.word)),
+                "words" | "param" | "raw_field" => match typed.split_once('=') {
+                    Some((name, _)) => plain(format!("{name}={}", one.word)),
+                    None => plain(format!("{}=", one.word)),
+                },
                 "resume" if !one.word.starts_with("run-") => return None,
                 _ => one,
             })
@@ -161,8 +164,8 @@ impl<'a> Line<'a> {
         all.chain(takes_latest.then(|| plain("latest".to_owned()))).collect()
     }
 
-    /// Returns of what names an argument is one.
-    fn names(&self, argument: &Arg) -> Option<Names> {
+    /// Returns of what names an argument is one of which this is typed.
+    fn names(&self, argument: &Arg, typed: &str) -> Option<Names> {
         if is_response(argument.get_value_parser()) {
             return Some(Names::Responses);
         }
@@ -173,7 +176,11 @@ impl<'a> Line<'a> {
             "id" | "adapter" | "adapters" | "endpoint" => Some(Names::Adapters),
             "tool" | "tools" => first().map(Names::Tools),
             "words" | "param" | "raw_field" if self.path == ["call"] => {
-                first().zip(self.positionals.get(1)).map(|(id, tool)| Names::Arguments(id, (*tool).to_owned()))
+                let (id, tool) = first().zip(self.positionals.get(1).map(|tool| (*tool).to_owned()))?;
+                Some(match typed.split_once('=') {
+                    Some((name, _)) => Names::Values(id, tool, name.to_owned()),
+                    None => Names::Arguments(id, tool),
+                })
             }
             "flow" => Some(Names::Flows),
             "workspace" | "resume" => Some(Names::Workspaces),
@@ -233,6 +240,8 @@ mod tests {
             Names::Adapters => vec!["github".to_owned(), "tracker".to_owned()],
             Names::Tools(id) => vec![format!("{id}/list"), format!("{id}/get")],
             Names::Arguments(_, tool) => vec![format!("{tool}-number"), "state".to_owned()],
+            Names::Values(_, _, name) if name == "state" => vec!["closed".to_owned(), "open".to_owned()],
+            Names::Values(..) => Vec::new(),
             Names::Flows => vec!["triage".to_owned(), "weekly".to_owned()],
             Names::Workspaces => vec!["run-a".to_owned(), "work".to_owned()],
             Names::Responses => {
@@ -254,6 +263,10 @@ mod tests {
             ("rote call github list -p ", &["list-number=", "state="]),
             ("rote call github list st", &["state="]),
             ("rote call github list -f st", &["state="]),
+            ("rote call github list state=", &["state=closed", "state=open"]),
+            ("rote call github list -p state=o", &["state=open"]),
+            ("rote call github list --param=state=c", &["--param=state=closed"]),
+            ("rote call github list other=", &[]),
             ("rote call github list --param=st", &["--param=state="]),
             ("rote -w x @", &["@1x", "@2"]),
             ("rote query @", &["@1", "@2"]),
@@ -293,7 +306,7 @@ mod tests {
                     ["new", "help"].contains(&command.get_name()) || one.get_id() == "result" || one.get_id() == "ids";
                 if wanted && one.get_action().takes_values() && !freely {
                     seen += 1;
-                    assert!(line.names(one).is_some() || one.get_id() == "keep", "{}: {one}", command.get_name());
+                    assert!(line.names(one, "").is_some() || one.get_id() == "keep", "{}: {one}", command.get_name());
                 }
             }
         }
