@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rote_plan::Plan;
-use rote_types::Sha256Digest;
+use rote_types::{AdapterId, Sha256Digest};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub struct FlowInfo {
     pub bytes: usize,
     /// Digest of the whole file.
     pub sha256: Sha256Digest,
-    /// What each pinned adapter is here: `installed`, `missing` or `mismatch`.
+    /// What each pinned adapter is here: `installed`, `missing`, or `mismatch` where that stops a run.
     pub adapters: Value,
     /// What each parameter takes, one line each.
     pub expected: Vec<String>,
@@ -44,15 +44,14 @@ impl FlowInfo {
     pub fn read(blessings: &Blessings, reference: &FlowReference) -> Result<Self, FlowError> {
         let pins = &blessings.pins;
         let (path, package) = pins.library.load(reference)?;
-        let mut adapters = serde_json::Map::new();
-        for (id, pin) in &package.frontmatter.adapters {
-            let state = match pins.surface.manifest(id)? {
-                None => "missing",
-                Some(manifest) if manifest.fingerprint == pin.fingerprint => "installed",
-                Some(_) => "mismatch",
-            };
-            adapters.insert(id.to_string(), state.into());
-        }
+        let readings = pins.read(&package.frontmatter)?;
+        let drifts = pins.compare(&package, Some(&path), &readings);
+        let state = |id: &AdapterId| match drifts.iter().find(|drift| drift.adapter == *id) {
+            _ if !readings.contains_key(id) => "missing",
+            Some(drift) if drift.stops => "mismatch",
+            _ => "installed",
+        };
+        let adapters = package.frontmatter.adapters.keys().map(|id| (id.to_string(), state(id).into())).collect();
         let below = pins.library.pinned_flows(&package)?;
         Ok(Self {
             writes: pins.writes(&package.frontmatter, &below, &blessings.tools_that_count(&package)?)?,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::support::{Fixture, SHOP, id};
 use crate::error::PinError;
-use crate::{AdapterState, FlowError, FlowReference};
+use crate::{AdapterState, FlowError, FlowInfo, FlowReference};
 
 /// The shop with a bearer token for every operation but the one that makes an order.
 fn secured() -> String {
@@ -53,6 +53,8 @@ async fn another_vault_entry_stops_the_flow_until_it_was_shown_and_pinned() {
         (ErrorKind::FingerprintMismatch, Some("rote flow repin report"))
     );
     assert_eq!(error.to_string(), format!("⚠️ Shop adapter sends another credential.\n  {LINE}"));
+    let info = || FlowInfo::read(&fixture.flows.blessings, &FlowReference::Name(name())).unwrap();
+    assert_eq!(info().adapters, json!({"shop": "mismatch"}));
     let change = json!({"pat": {"expected": "SHOP_TOKEN", "installed": "OTHER"}});
     assert_eq!(error.details().unwrap()["adapters"][0]["credentials"], change);
     assert_eq!(fixture.shop.log().len(), sent);
@@ -70,6 +72,7 @@ async fn another_vault_entry_stops_the_flow_until_it_was_shown_and_pinned() {
     let done = pins.repin(plan).unwrap();
     assert_eq!(Some(done.sha256), shown.to_sha256);
     fixture.run(&fixture.run_request(&[])).await.unwrap();
+    assert_eq!(info().adapters, json!({"shop": "installed"}));
     assert!(pins.repin_preview(&name()).unwrap().drifts.is_empty());
 }
 
