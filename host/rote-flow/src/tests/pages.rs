@@ -433,6 +433,23 @@ async fn an_only_page_that_says_so_is_guarded_or_counted_on_where_the_first_numb
 }
 
 #[tokio::test]
+async fn a_thing_that_a_query_chose_is_chosen_from_a_list_that_is_whole() {
+    for (program, guards) in [
+        (".items | max_by(.points) | .id", true),
+        (".items[] | select(.points > 4) | .id", true),
+        (".items[1].id", false),
+    ] {
+        let mut tale = Tale::new();
+        let items = json!([{"id": 41, "points": 3}, {"id": 42, "points": 5}, {"id": 43, "points": 1}]);
+        tale.call("searchContacts", json!({}), json!({"items": items, "has_more": false})).await;
+        tale.query(1, program);
+        comment(&mut tale, "@1{.items[1].id}").await;
+        let guard = guards.then(|| json!({"next": ".has_more", "items": ".items"}));
+        assert_eq!(pages(&tale.made(&[]).await), json!([["s1", guard], ["s2", null]]), "{program}");
+    }
+}
+
+#[tokio::test]
 async fn a_loop_over_a_list_that_was_whole_stops_where_it_is_not() {
     let mut tale = Tale::new();
     let answer = json!({"items": [{"id": 41}, {"id": 42}, {"id": 43}], "has_more": false});

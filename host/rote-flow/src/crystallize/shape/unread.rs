@@ -17,6 +17,7 @@ use super::super::context::Context;
 use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
 use super::super::path::{Segment, at, jq_of, path_of};
+use super::super::pick::is_by_property;
 use super::super::result;
 use super::pages::{How, List, Says, Turn, arrays, is_page, items, members};
 use crate::FlowError;
@@ -119,7 +120,8 @@ fn guarded(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) -> Vec<List
         let open = is_page(cx, step) && step.pages.is_none() && !read.contains(&step.id);
         let items = items(cx, draft, &[position]).filter(|_| open)?;
         let (next, says) = last_page(cx, step, &items)?;
-        let searched = is_searched(cx, draft, step) || goes_through(draft, step, &items) || of_result();
+        let taken = taken(draft, step, &items).len();
+        let searched = is_searched(cx, draft, step) || taken > 1 || taken == 1 && is_chosen(cx, step) || of_result();
         searched.then(|| List { positions: vec![position], turn: Turn { next, says, how: How::Only }, items })
     };
     (0..draft.steps.len()).filter_map(guarded).collect()
@@ -275,8 +277,8 @@ fn is_searched(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> bool {
     references.any(|reference| reference.step == step.id && is_search(&reference.jq))
 }
 
-/// Whether other steps take several of its items by their places, as a loop does before it is one.
-fn goes_through(draft: &Draft, step: &DraftStep, items: &[Segment]) -> bool {
+/// The places of its items that other steps take: of several, as a loop does before it is one.
+fn taken(draft: &Draft, step: &DraftStep, items: &[Segment]) -> BTreeSet<usize> {
     let users = draft.steps.iter().filter(|user| user.out.is_none());
     let references = users.flat_map(DraftStep::expressions).flat_map(Expression::references);
     let taken = references.filter(|reference| reference.step == step.id).filter_map(|reference| {
@@ -286,7 +288,14 @@ fn goes_through(draft: &Draft, step: &DraftStep, items: &[Segment]) -> bool {
             _ => None,
         }
     });
-    taken.collect::<BTreeSet<_>>().len() > 1
+    taken.collect()
+}
+
+/// Whether a query chose from its answer by what things are, so that one that is taken by its place is looked for in each run.
+fn is_chosen(cx: &Context<'_>, step: &DraftStep) -> bool {
+    let response = cx.whole(step.call(cx.trace).response);
+    let mut of_it = cx.trace.queries.iter().filter(|query| query.source_response.map(|of| cx.whole(of)) == Some(response));
+    of_it.any(|query| cx.portable(query).is_ok_and(|program| is_by_property(&program)))
 }
 
 /// Whether a program looks at more than one place.
