@@ -91,6 +91,28 @@ async fn what_was_read_to_find_the_way_or_to_be_sent_is_not_asked() {
 }
 
 #[tokio::test]
+async fn what_a_write_was_answered_is_seen_but_for_what_it_sent() {
+    for (program, wanted) in [
+        (".state", Some(".state eq \"triage\"")),
+        (".assignee", Some("[.assignee | select(. != null and . != \"\" and . != [] and . != {})] | length eq 0")),
+        (".priority", None),
+        (".id", None),
+    ] {
+        let mut tale = Tale::new();
+        let made = json!({"id": 7, "state": "triage", "assignee": null, "priority": "high"});
+        tale.call("createIssue", json!({"title": "bug", "labels": ["high"]}), made).await;
+        tale.query(1, program);
+        tale.call("addComment", json!({"issue_id": "@1{.id}", "body": "Who takes it?"}), json!({"id": 1})).await;
+        let made = tale.made(&[]).await;
+        assert_eq!(open(&made), wanted.map(|_| "when:s2").into_iter().collect::<Vec<_>>(), "{program}");
+        if let Some(wanted) = wanted {
+            let made = tale.answered_with(&[("when:s2", "yes")]).await.unwrap();
+            assert_eq!((short(&when(&made, "s2")).as_str(), open(&made)), (wanted, vec![]), "{program}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn all_looks_before_a_write_are_one_question() {
     let mut tale = Tale::new();
     tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "state": "open", "locked": false})).await;

@@ -294,7 +294,8 @@ fn taken(draft: &Draft, step: &DraftStep, items: &[Segment]) -> BTreeSet<usize> 
 /// Whether a query chose from its answer by what things are, so that one that is taken by its place is looked for in each run.
 fn is_chosen(cx: &Context<'_>, step: &DraftStep) -> bool {
     let response = cx.whole(step.call(cx.trace).response);
-    let mut of_it = cx.trace.queries.iter().filter(|query| query.source_response.map(|of| cx.whole(of)) == Some(response));
+    let mut of_it =
+        cx.trace.queries.iter().filter(|query| query.source_response.map(|of| cx.whole(of)) == Some(response));
     of_it.any(|query| cx.portable(query).is_ok_and(|program| is_by_property(&program)))
 }
 

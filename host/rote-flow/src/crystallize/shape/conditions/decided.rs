@@ -2,7 +2,8 @@
 //! by it. Seen is what a query printed (nothing, true, a word, a number), a list that was empty, and a thing that was not there.
 //!
 //! Ids, what things are called, the size of a list that has items, places in a list, and what says where a list goes on are read to
-//! find the way and not to decide. What the write or anything behind it sends was read for that.
+//! find the way and not to decide. What the write or anything behind it sends was read for that. What a write was answered is seen
+//! of it, too, but for what that write had sent: that was read to see that it is so.
 
 use rote_types::ResponseId;
 use rote_workspace::{QueryRecord, ResponseState};
@@ -53,6 +54,7 @@ fn printed(cx: &Context<'_>, draft: &Draft, (step, call): (&DraftStep, usize), q
     let response = query.source_response.filter(|_| query.saved_as.is_none())?;
     let source = source(cx, draft, response)?;
     let read = &cx.trace.calls[cx.trace.position(response)?];
+    let answers_write = source.is_write(cx.trace);
     let uses = step.uses().any(|id| id == source.id);
     if !uses && !is_about(cx, &cx.trace.calls[call], read, Near::Around) {
         return None;
@@ -65,7 +67,8 @@ fn printed(cx: &Context<'_>, draft: &Draft, (step, call): (&DraftStep, usize), q
     let whole = cx.whole(response);
     let outputs = cx.outputs(whole, &program).ok()?;
     let value = as_one(&outputs);
-    if counts_places(&program) && outputs.iter().any(Value::is_number) || is_sent(cx, call, &value) {
+    let echoed = || answers_write && sends(read, &value);
+    if counts_places(&program) && outputs.iter().any(Value::is_number) || is_sent(cx, call, &value) || echoed() {
         return None;
     }
     let none = nothing(cx, &source.id, whole, &program);
@@ -85,7 +88,7 @@ fn printed(cx: &Context<'_>, draft: &Draft, (step, call): (&DraftStep, usize), q
 
 /// A list that was read, and has nothing in it, before something was made.
 fn empty(cx: &Context<'_>, draft: &Draft, step: &DraftStep, read: &RecordedCall) -> Option<Look> {
-    let source = source(cx, draft, read.response).filter(|source| source.is_one())?;
+    let source = source(cx, draft, read.response).filter(|source| source.is_one() && !source.is_write(cx.trace))?;
     if !makes(cx, step) || !is_about(cx, step.call(cx.trace), read, Near::Same) {
         return None;
     }
@@ -123,10 +126,10 @@ fn missing(cx: &Context<'_>, (step, call): (&DraftStep, usize), read: &RecordedC
     Some(Look { response: read.response, program: None, what, value: status.into(), reading: Err(why) })
 }
 
-/// The step that read an answer, where it stays.
+/// The step that got an answer, where it stays.
 fn source<'d>(cx: &Context<'_>, draft: &'d Draft, response: ResponseId) -> Option<&'d DraftStep> {
     let step = &draft.steps[cx.trace.position(response).and_then(|call| draft.step_of(call))?];
-    (step.out.is_none() && step.broken.is_none() && !step.is_write(cx.trace)).then_some(step)
+    (step.out.is_none() && step.broken.is_none()).then_some(step)
 }
 
 /// How near what was read is to what is written.
