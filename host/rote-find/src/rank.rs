@@ -133,17 +133,17 @@ fn covering<'t, 'i>(intent: &Intent, index: &'t Index<'i>) -> Option<Vec<Ranked<
             covered *= UNDONE;
         }
         let score = covered * fit(intent.deed, tool) * shape(intent, tool, &looked.said, index);
-        let wanted = intent.deed == Deed::Destroy || (intent.deed != Deed::Read && named && !undoes(intent, tool));
+        let wanted = intent.deed == Deed::Destroy || (intent.deed != Deed::Read && named && !undoes(intent, tool.name));
         Ranked { score, covered, tool, last: tool.access == Access::Destroy && !wanted }
     };
     Some(shares.map(weigh).collect())
 }
 
-/// Whether a tool takes something away by its name, and nothing that was said does: `react` is not `reactions_remove`.
-fn undoes(intent: &Intent, tool: &Entry<'_>) -> bool {
+/// Whether something takes away by its name, and nothing that was said does: `react` is not `reactions_remove`.
+pub(crate) fn undoes(intent: &Intent, name: &str) -> bool {
     let says = |stem: &str| intent.terms.iter().any(|term| term.forms.iter().any(|(form, _)| form == stem));
     let mut words =
-        split_words(tool.name).into_iter().map(|word| stem(&word)).filter(|stem| TAKES_AWAY.contains(&stem.as_str()));
+        split_words(name).into_iter().map(|word| stem(&word)).filter(|stem| TAKES_AWAY.contains(&stem.as_str()));
     words.next().is_some_and(|first| !says(&first) && !words.any(|other| says(&other)))
 }
 
@@ -172,14 +172,18 @@ fn look(intent: &Intent, index: &Index<'_>) -> Option<Looked> {
                 }
             })?;
         }
-        looked.weights.push(match (forms.is_empty(), term.verb, term.name) {
-            (true, true, _) => term.weight,
-            (true, false, true) => term.weight * UNKNOWN_NAME,
-            (true, false, false) => term.weight * UNKNOWN,
-            (false, ..) => term.weight * best,
-        });
+        looked.weights.push(if forms.is_empty() { unknown(term) } else { term.weight * best });
     }
     Some(looked)
+}
+
+/// What a term counts where nothing has it.
+pub(crate) fn unknown(term: &Term) -> f32 {
+    match (term.verb, term.name) {
+        (true, _) => term.weight,
+        (false, true) => term.weight * UNKNOWN_NAME,
+        (false, false) => term.weight * UNKNOWN,
+    }
 }
 
 /// The stems of an index that a term is found by. A word that neither the index nor the vocabulary has may be misspelt.

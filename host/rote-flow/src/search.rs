@@ -238,13 +238,19 @@ impl Search {
     }
 
     /// Puts equal hits in the order of their runs: more success first, then the later run; a flow that never ran
-    /// stands between one that mostly succeeds and one that mostly fails. A flow that was named outright comes first.
+    /// stands between one that mostly succeeds and one that mostly fails. A flow that was named outright comes first, and one
+    /// that takes away by its name, which nothing that was said does, last.
     fn in_order(
         &self,
         hits: Vec<Ranked>,
         intent: &str,
         explain: bool,
     ) -> Result<Vec<(Ranked, Option<TrackRecord>)>, FlowError> {
+        let wish = rote_find::Search::new(intent);
+        let mut hits = hits;
+        for hit in &mut hits {
+            hit.share *= wish.does(hit.document.name.as_str());
+        }
         let tied = hits.windows(2).any(|two| step(&two[0]) == step(&two[1]));
         let names: Vec<&FlowName> = hits.iter().map(|hit| &hit.document.name).collect();
         let mut records = if tied || explain { self.analytics.track_records(&names)? } else { BTreeMap::new() };
@@ -258,7 +264,8 @@ impl Search {
             let last = record.as_ref().and_then(|record| record.last_run.clone());
             let changed = (hit.document.stamp.seconds, hit.document.stamp.nanoseconds);
             let named = hit.document.name.as_str() == intent.trim();
-            (Reverse((named, step(hit), success, last, changed)), hit.document.name.clone())
+            let undoes = !named && wish.undoes(hit.document.name.as_str());
+            (undoes, Reverse((named, step(hit), success, last, changed)), hit.document.name.clone())
         });
         if let Some((first, _)) = hits.first_mut().filter(|(first, _)| first.document.name.as_str() == intent.trim()) {
             first.share = first.share.max(1.0);

@@ -3,16 +3,18 @@
 //! Invariants: nothing is here that cannot be made again from the flow files; a search only reads, and no thread
 //! outlives a write; whatever is wrong with the files is an error for the caller to rebuild by, never a panic.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
+use rote_find::Said;
 use rote_home::{Home, Staged, refuse_linked_dir};
 use rote_types::FlowName;
 use tantivy::collector::TopDocs;
 use tantivy::directory::MmapDirectory;
 use tantivy::query::{
-    Bm25StatisticsProvider, BooleanQuery, BoostQuery, ConstScoreQuery, EnableScoring, FuzzyTermQuery, Occur, Query,
-    TermQuery,
+    Bm25StatisticsProvider, BooleanQuery, BoostQuery, ConstScoreQuery, DisjunctionMaxQuery, EnableScoring,
+    FuzzyTermQuery, Occur, Query, TermQuery,
 };
 use tantivy::schema::{
     Field, IndexRecordOption, STORED, STRING, Schema, TantivyDocument, TextFieldIndexing, TextOptions, Value,
@@ -37,6 +39,8 @@ const B: f32 = 0.75;
 const OVERSAMPLING: usize = 3;
 /// What a match of misspelt words is worth against one of the words themselves.
 const MISSPELT: f32 = 0.5;
+/// Below this share of what was said nothing fits, as with tools: a flow that has one word of five is not what was meant.
+const FITS: f32 = 0.37;
 
 /// Which flows a search is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +70,7 @@ pub struct Ranked {
 pub struct Ranking {
     /// The flows, best first.
     pub hits: Vec<Ranked>,
-    /// The words of the intent as the index has them.
+    /// The words of the intent as the index has them; other words that stand for them are looked for too.
     pub words: Vec<String>,
     /// The score that a share of 1 stands for.
     pub self_score: f32,
@@ -112,25 +116,24 @@ impl Fields {
     }
 
     fn entry(&self, document: &FlowDocument) -> Result<TantivyDocument, TantivyError> {
-        let parameters: Vec<&str> = document.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-        let calls: Vec<&str> =
-            document.adapters.keys().map(|id| id.as_str()).chain(document.tools.iter().map(String::as_str)).collect();
-        let texts = [
-            document.name.to_string(),
-            document.tags.join(" "),
-            document.description.clone(),
-            parameters.join(" "),
-            calls.join(" "),
-        ];
         let mut entry = TantivyDocument::new();
         entry.add_text(self.key, document.name.as_str());
         entry.add_text(self.status, status_word(document.status));
-        for ((field, _, _), text) in self.searched.iter().zip(texts) {
+        for ((field, _, _), text) in self.searched.iter().zip(texts(document)) {
             entry.add_text(*field, rote_find::indexed(&text));
         }
         entry.add_text(self.document, serde_json::to_string(document)?);
         Ok(entry)
     }
+}
+
+/// What a flow is found by, in the order of the fields.
+fn texts(document: &FlowDocument) -> [String; 5] {
+    let parameters: Vec<&str> = document.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+    let calls: Vec<&str> =
+        document.adapters.keys().map(|id| id.as_str()).chain(document.tools.iter().map(String::as_str)).collect();
+    let name = document.name.to_string();
+    [name, document.tags.join(" "), document.description.clone(), parameters.join(" "), calls.join(" ")]
 }
 
 fn status_word(status: FlowStatus) -> &'static str {
@@ -238,21 +241,24 @@ impl FlowIndex {
             let fields = Fields::new();
             let index = self.open(&fields)?;
             let searcher = searcher(&index)?;
-            let words = stems(&index, question.intent)?;
+            let said = said(question.intent);
+            let words: Vec<String> =
+                said.iter().map(|one| one.stems.first().map_or_else(String::new, |(own, _)| own.clone())).collect();
             // Tantivy 0.27 panics when it looks for near words in an index without a document.
-            if searcher.num_docs() == 0 {
+            if searcher.num_docs() == 0 || said.is_empty() {
                 return Ok(Ranking { hits: Vec::new(), words, self_score: 0.0, misspelt: false });
             }
-            let statistics = Statistics::read(&searcher, &fields, &words)?;
-            let hits = find(&statistics, &fields, exact_query(&fields, &words), question)?;
-            if !hits.is_empty() || words.is_empty() {
+            let statistics = Statistics::read(&searcher, &fields, &said)?;
+            let hits = find(&statistics, &fields, exact_query(&fields, &said), question)?;
+            if !hits.is_empty() {
                 let self_score = statistics.self_score(&fields)?;
                 let hits = hits.into_iter().map(|(raw, document, at)| {
                     let fields =
-                        if question.explain { contributions(&statistics, &fields, &words, at)? } else { Vec::new() };
+                        if question.explain { contributions(&statistics, &fields, &said, at)? } else { Vec::new() };
                     Ok(Ranked { document, raw, share: raw / self_score.max(f32::MIN_POSITIVE), fields })
                 });
-                let hits = hits.collect::<Result<_, TantivyError>>()?;
+                let hits = hits.collect::<Result<Vec<_>, TantivyError>>()?;
+                let hits = hits.into_iter().filter(|hit| statistics.covered(&hit.document) >= FITS).collect();
                 return Ok(Ranking { hits, words, self_score, misspelt: false });
             }
             let hits = find(&statistics, &fields, fuzzy_query(&fields, &words), question)?;
@@ -294,34 +300,33 @@ fn read(searcher: &Searcher, fields: &Fields, at: DocAddress) -> Result<FlowDocu
     Ok(serde_json::from_str(text)?)
 }
 
-/// The words of an intent as the index has them, each once.
-fn stems(index: &Index, intent: &str) -> Result<Vec<String>, TantivyError> {
-    let mut analyzer = index
-        .tokenizers()
-        .get(TOKENIZER)
-        .ok_or_else(|| TantivyError::InternalError(format!("tokenizer {TOKENIZER} is not built in")))?;
-    let text = rote_find::indexed(&rote_find::meaningful_words(intent).join(" "));
-    let mut stems: Vec<String> = Vec::new();
-    let mut stream = analyzer.token_stream(&text);
-    while stream.advance() {
-        let stem = &stream.token().text;
-        if !stems.contains(stem) {
-            stems.push(stem.clone());
-        }
+/// What an intent says; where it says nothing that tells, its words.
+fn said(intent: &str) -> Vec<Said> {
+    let said = rote_find::Search::new(intent).said();
+    if !said.is_empty() {
+        return said;
     }
-    Ok(stems)
+    let words = rote_find::meaningful_words(intent);
+    words.iter().map(|word| Said { weight: 1.0, unknown: 1.0, stems: vec![(rote_find::stem(word), 1.0)] }).collect()
 }
 
 fn boosted(query: impl Query, weight: f32) -> (Occur, Box<dyn Query>) {
     (Occur::Should, Box::new(BoostQuery::new(Box::new(query), weight)))
 }
 
-fn exact_query(fields: &Fields, words: &[String]) -> BooleanQuery {
-    let clause = |word: &String, field: Field, weight: f32| {
-        boosted(TermQuery::new(Term::from_field_text(field, word), IndexRecordOption::WithFreqs), weight)
+/// A field that has one of the stems of what was said: the best of them counts.
+fn any_of(field: Field, said: &Said) -> DisjunctionMaxQuery {
+    let one = |(stem, weight): &(String, f32)| -> Box<dyn Query> {
+        let term = TermQuery::new(Term::from_field_text(field, stem), IndexRecordOption::WithFreqs);
+        Box::new(BoostQuery::new(Box::new(term), *weight))
     };
-    let each = |word| fields.searched.iter().map(move |(field, _, weight)| clause(word, *field, *weight));
-    BooleanQuery::new(words.iter().flat_map(each).collect())
+    DisjunctionMaxQuery::new(said.stems.iter().map(one).collect())
+}
+
+fn exact_query(fields: &Fields, said: &[Said]) -> BooleanQuery {
+    let each =
+        |one| fields.searched.iter().map(move |(field, _, weight)| boosted(any_of(*field, one), weight * one.weight));
+    BooleanQuery::new(said.iter().flat_map(each).collect())
 }
 
 /// For misspelt words: one edit away, or a beginning.
@@ -388,12 +393,20 @@ fn read_best(
     Ok(found)
 }
 
-/// BM25's statistics with one rarity for each word, whatever the field: a word that many names have, and few tags,
-/// must not count for more in a tag than in a name.
+/// BM25's statistics with one rarity for all that is said once, whatever the field and whichever of its stems: a word that many
+/// names have, and few tags, must not count for more in a tag than in a name, and one that stands for it not for more than it.
 struct Statistics<'s> {
     searcher: &'s Searcher,
-    /// The words of the intent, the flows that have each in its commonest field, and the fields that have it at all.
-    words: Vec<(String, u64, Vec<bool>)>,
+    said: Vec<Known<'s>>,
+}
+
+/// What the index has of one thing that was said.
+struct Known<'s> {
+    said: &'s Said,
+    /// The flows that have the commonest of its stems in the field that has it most.
+    count: u64,
+    /// The fields that have one of its stems at all.
+    has: Vec<bool>,
 }
 
 impl Bm25StatisticsProvider for Statistics<'_> {
@@ -407,42 +420,59 @@ impl Bm25StatisticsProvider for Statistics<'_> {
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
         let value = term.value();
-        let known = self.words.iter().find(|(word, ..)| value.as_str() == Some(word.as_str()));
-        known.map_or_else(|| self.searcher.doc_freq(term), |(_, frequency, _)| Ok(*frequency))
+        let is = |known: &&Known<'_>| known.said.stems.iter().any(|(stem, _)| value.as_str() == Some(stem));
+        self.said.iter().find(is).map_or_else(|| self.searcher.doc_freq(term), |known| Ok(known.count))
     }
 }
 
 impl<'s> Statistics<'s> {
-    fn read(searcher: &'s Searcher, fields: &Fields, words: &[String]) -> Result<Self, TantivyError> {
-        let read = |word: &String| {
-            let frequencies =
-                fields.searched.iter().map(|(field, ..)| searcher.doc_freq(&Term::from_field_text(*field, word)));
-            let frequencies = frequencies.collect::<Result<Vec<u64>, TantivyError>>()?;
-            let largest = frequencies.iter().copied().max().unwrap_or_default();
-            Ok((word.clone(), largest, frequencies.iter().map(|frequency| *frequency > 0).collect()))
+    fn read(searcher: &'s Searcher, fields: &Fields, said: &'s [Said]) -> Result<Self, TantivyError> {
+        let read = |said: &'s Said| {
+            let mut known = Known { said, count: 0, has: vec![false; fields.searched.len()] };
+            for ((field, ..), has) in fields.searched.iter().zip(&mut known.has) {
+                for (stem, _) in &said.stems {
+                    let count = searcher.doc_freq(&Term::from_field_text(*field, stem))?;
+                    known.count = known.count.max(count);
+                    *has |= count > 0;
+                }
+            }
+            Ok(known)
         };
-        Ok(Self { searcher, words: words.iter().map(read).collect::<Result<_, TantivyError>>()? })
+        Ok(Self { searcher, said: said.iter().map(read).collect::<Result<_, TantivyError>>()? })
+    }
+
+    /// How much of what was said a flow has, 0 to 1.
+    fn covered(&self, document: &FlowDocument) -> f32 {
+        let words = texts(document).into_iter().flat_map(|text| rote_find::split_words(&text));
+        let stems: BTreeSet<String> = words.map(|word| rote_find::stem(&word)).collect();
+        let best = |known: &Known<'_>| {
+            let has = known.said.stems.iter().filter(|(stem, _)| stems.contains(stem));
+            known.said.weight * has.map(|(_, weight)| *weight).fold(0.0, f32::max)
+        };
+        let all = self.said.iter().map(|known| if known.count > 0 { known.said.weight } else { known.said.unknown });
+        self.said.iter().map(best).sum::<f32>() / all.sum::<f32>().max(f32::MIN_POSITIVE)
     }
 
     /// The score of a flow that has each word of the intent in the best field in which this library has it, once, in
     /// a field of usual length. A word that no flow has counts like a usual one of the others.
     fn self_score(&self, fields: &Fields) -> Result<f32, TantivyError> {
         let documents = self.searcher.total_num_docs()? as f32;
-        let (mut total, mut known) = (0.0, 0_usize);
-        for (_, frequency, has) in &self.words {
-            let frequency = *frequency as f32;
+        let (mut total, mut weights) = (0.0, 0.0);
+        for known in &self.said {
+            let frequency = known.count as f32;
             let rarity = (1.0 + (documents - frequency + 0.5) / (frequency + 0.5)).ln();
             let mut best: f32 = 0.0;
-            for ((field, _, weight), _) in fields.searched.iter().zip(has).filter(|(_, has)| **has) {
+            for ((field, _, weight), _) in fields.searched.iter().zip(&known.has).filter(|(_, has)| **has) {
                 let average = self.searcher.total_num_tokens(*field)? as f32 / documents;
-                let length = average.max(self.words.len() as f32);
+                let length = average.max(self.said.len() as f32);
                 let saturated = (1.0 + K1) / (1.0 + K1 * (1.0 - B + B * length / average));
                 best = best.max(weight * rarity * saturated);
             }
-            total += best;
-            known += usize::from(best > 0.0);
+            total += best * known.said.weight;
+            weights += if best > 0.0 { known.said.weight } else { 0.0 };
         }
-        Ok(if known == 0 { 0.0 } else { total / known as f32 * self.words.len() as f32 })
+        let all: f32 = self.said.iter().map(|known| known.said.weight).sum();
+        Ok(if weights > 0.0 { total / weights * all } else { 0.0 })
     }
 }
 
@@ -450,15 +480,14 @@ impl<'s> Statistics<'s> {
 fn contributions(
     statistics: &Statistics<'_>,
     fields: &Fields,
-    words: &[String],
+    said: &[Said],
     at: DocAddress,
 ) -> Result<Vec<(&'static str, f32)>, TantivyError> {
     let mut given = Vec::new();
     for (field, name, weight) in &fields.searched {
         let mut sum = 0.0;
-        for word in words {
-            let term = TermQuery::new(Term::from_field_text(*field, word), IndexRecordOption::WithFreqs);
-            let query = BoostQuery::new(Box::new(term), *weight);
+        for one in said {
+            let query = BoostQuery::new(Box::new(any_of(*field, one)), weight * one.weight);
             let scoring =
                 query.weight(EnableScoring::enabled_from_statistics_provider(statistics, statistics.searcher))?;
             let mut scorer = scoring.scorer(statistics.searcher.segment_reader(at.segment_ord), 1.0)?;

