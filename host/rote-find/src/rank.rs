@@ -7,9 +7,9 @@
 
 use rote_types::{Access, Method};
 
-use crate::fields::{ASKED, NAME, RESOURCE, TITLE};
+use crate::fields::{ASKED, NAME, PATH, RESOURCE, TITLE};
 use crate::file::{Entry, Index, Stem};
-use crate::intent::{Intent, Term};
+use crate::intent::{Intent, PLAIN, Term};
 use crate::near::{LEAST_MISSPELT, is_one_edit};
 use crate::text::{split_words, stem};
 use crate::vocabulary::{Deed, Vocabulary};
@@ -46,6 +46,12 @@ const MISSED: f32 = 0.5;
 /// From where on a verb is found in a tool, and from where on it says much.
 const FOUND_VERB: f32 = 0.3;
 const TELLING_VERB: f32 = 1.0;
+/// What is left where something is to be taken away and only the arguments of a tool speak of that, and where a tool takes away
+/// and nothing that was said does.
+const UNNAMED: f32 = 0.6;
+const UNDOING: f32 = 0.6;
+/// What is left where a tool takes away by another verb than the one that was said.
+const OTHER_VERB: f32 = 0.95;
 /// What a tool can lose by saying other things than the intent, for each segment of its path, and by its age.
 const OTHER_WORDS: f32 = 0.54;
 const DEEP: f32 = 0.012;
@@ -69,8 +75,21 @@ struct Ranked<'t, 'i> {
     last: bool,
 }
 
+/// Where a tool has a verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Verb {
+    /// Nowhere, or among its arguments.
+    Beside,
+    /// Its name, its title or its path has a word that stands for the verb.
+    Head,
+    /// It is named after the verb itself.
+    Own,
+}
+
 /// What an index has of an intent.
 struct Looked {
+    /// Of each tool where it has the verb.
+    verbs: Vec<Verb>,
     /// Of each tool what it has of each term.
     known: Vec<f32>,
     /// What each term counts here.
@@ -119,9 +138,9 @@ fn covering<'t, 'i>(intent: &Intent, index: &'t Index<'i>) -> Option<Vec<Ranked<
     if intent.terms.is_empty() {
         return Some(Vec::new());
     }
-    let tools = index.tools.iter().zip(looked.known.chunks_exact(intent.terms.len()));
-    let shares = tools.filter(|(_, known)| known.iter().any(|one| *one > 0.0));
-    let weigh = |(tool, known): (&'t Entry<'i>, &[f32])| {
+    let tools = index.tools.iter().zip(looked.known.chunks_exact(intent.terms.len())).zip(&looked.verbs);
+    let shares = tools.filter(|((_, known), _)| known.iter().any(|one| *one > 0.0));
+    let weigh = |((tool, known), verb): ((&'t Entry<'i>, &[f32]), &Verb)| {
         let verbs = || intent.terms.iter().zip(known).filter(|(term, _)| term.verb);
         let mut covered = known.iter().zip(&looked.weights).map(|(known, weight)| known * weight).sum::<f32>() / total;
         if verbs().any(|(term, known)| term.weight >= TELLING_VERB && *known <= 0.0) {
@@ -132,7 +151,7 @@ fn covering<'t, 'i>(intent: &Intent, index: &'t Index<'i>) -> Option<Vec<Ranked<
         if !does(intent.deed, tool) && !says {
             covered *= UNDONE;
         }
-        let score = covered * fit(intent.deed, tool) * shape(intent, tool, &looked.said, index);
+        let score = covered * fit(intent, tool, *verb) * shape(intent, tool, &looked.said, index);
         let wanted = intent.deed == Deed::Destroy || (intent.deed != Deed::Read && named && !undoes(intent, tool.name));
         Ranked { score, covered, tool, last: tool.access == Access::Destroy && !wanted }
     };
@@ -152,6 +171,7 @@ fn look(intent: &Intent, index: &Index<'_>) -> Option<Looked> {
     let terms = intent.terms.len();
     let mut looked = Looked {
         known: vec![0.0; index.tools.len() * terms],
+        verbs: vec![Verb::Beside; index.tools.len()],
         weights: Vec::with_capacity(terms),
         said: vec![0.0; index.stems.len()],
     };
@@ -159,7 +179,13 @@ fn look(intent: &Intent, index: &Index<'_>) -> Option<Looked> {
         let forms = forms(term, index);
         let rare = |stem: &Stem<'_>| rarity(stem.count, index.tools.len());
         let best = forms.iter().map(|(stem, weight)| rare(stem) * weight).fold(0.0, f32::max);
+        let own = term.forms.first().map_or("", |(form, _)| form.as_str());
         for (stem, weight) in &forms {
+            let verb = |flags: u8| match flags {
+                _ if !term.verb || flags & (NAME | TITLE | PATH) == 0 => Verb::Beside,
+                _ if flags & NAME != 0 && stem.text == own => Verb::Own,
+                _ => Verb::Head,
+            };
             looked.said[stem.number] = looked.said[stem.number].max(*weight);
             let rarer = (rare(stem) / best.max(f32::MIN_POSITIVE)).min(1.0);
             let worth = weight * (1.0 - FORM_RARITY + FORM_RARITY * rarer);
@@ -169,6 +195,7 @@ fn look(intent: &Intent, index: &Index<'_>) -> Option<Looked> {
                 let asked = if term.given && flags & ASKED != 0 { IS_ASKED } else { 0.0 };
                 if let Some(known) = looked.known.get_mut(tool * terms + number) {
                     *known = known.max(worth * f32::from(here) / 255.0 + weight * (resource + title + asked));
+                    looked.verbs[tool] = looked.verbs[tool].max(verb(flags));
                 }
             })?;
         }
@@ -221,8 +248,28 @@ fn does(deed: Deed, tool: &Entry<'_>) -> bool {
     }
 }
 
+/// How well a tool does what is wanted, by its method, by where it has the verb and by its name.
+fn fit(intent: &Intent, tool: &Entry<'_>, verb: Verb) -> f32 {
+    let method = method(intent.deed, tool);
+    match intent.deed {
+        Deed::Read => method,
+        // `cancel` is what `cancel-run` does, whatever its method, before what deletes the run.
+        Deed::Destroy if verb == Verb::Own && tool.access == Access::Destroy => 1.0,
+        Deed::Destroy if verb == Verb::Beside && tool.method != Method::Delete => method * UNNAMED,
+        Deed::Destroy if verb == Verb::Head && !says_plainly(intent) => method * OTHER_VERB,
+        Deed::Destroy => method,
+        Deed::Create | Deed::Change | Deed::Act => method * if undoes(intent, tool.name) { UNDOING } else { 1.0 },
+    }
+}
+
+/// Whether the verb of an intent is one that a method says as well: `remove` is what `DELETE` does.
+fn says_plainly(intent: &Intent) -> bool {
+    let verb = intent.terms.iter().find(|term| term.verb).and_then(|term| term.forms.first());
+    verb.is_some_and(|(own, _)| PLAIN.contains(&own.as_str()))
+}
+
 /// How well the method of a tool fits what is wanted.
-fn fit(deed: Deed, tool: &Entry<'_>) -> f32 {
+fn method(deed: Deed, tool: &Entry<'_>) -> f32 {
     use Method::{Delete, Get, Head, Mcp, Patch, Post, Put};
     match (deed, tool.method) {
         (_, Mcp) if deed == Deed::Read && tool.access == Access::Destroy => 0.3,
