@@ -88,7 +88,7 @@ fn a_lost_answer_is_told_listed_and_settled() {
         --- stderr
         error: `POST http://127.0.0.1:[PORT]/ann%20lee/orders` with `{"owner":"ann lee","item":"pen"}` (`shop/create`, `@1` of workspace `w`) left at [TIME] and may have happened: the answer of `127.0.0.1:[PORT]` broke off or is not HTTP: connection closed before message completed
 
-        hint: rote call shop list '{"owner":"ann lee"}' # tells whether it happened
+        hint: rote call shop list '{"owner":"ann lee"}' # may tell whether it happened
         rote doubts settle --workspace w --done @1 # it happened; --answer JSON says what it answered
         rote doubts settle --workspace w --skip @1 # it did not happen and shall not
         rote doubts settle --workspace w --retry @1 # it did not happen: the same call is sent again then
@@ -129,7 +129,7 @@ fn a_lost_answer_is_told_listed_and_settled() {
 
         `POST http://127.0.0.1:[PORT]/ann%20lee/orders` with `{"owner":"ann lee","item":"pen"}` (`shop/create`, `@1` of workspace `w`) left at [TIME] and may have happened
           the answer of `127.0.0.1:[PORT]` broke off or is not HTTP: connection closed before message completed
-          rote call shop list '{"owner":"ann lee"}' # tells whether it happened
+          rote call shop list '{"owner":"ann lee"}' # may tell whether it happened
           rote doubts settle --workspace w --done @1 # it happened; --answer JSON says what it answered
           rote doubts settle --workspace w --skip @1 # it did not happen and shall not
           rote doubts settle --workspace w --retry @1 # it did not happen: the same call is sent again then
@@ -519,7 +519,7 @@ fn a_run_asks_and_goes_on_as_it_is_told() {
             going on with the run of order in workspace run-order-[RUN]
             error: `POST http://127.0.0.1:[PORT]/ann/orders` with `{"item":"cup","owner":"ann"}` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened: say what came of it
 
-            hint: rote call shop list '{"owner":"ann"}' # tells whether it happened
+            hint: rote call shop list '{"owner":"ann"}' # may tell whether it happened
             rote run --resume run-order-[RUN] --done @1 # it happened; --answer JSON says what it answered
             rote run --resume run-order-[RUN] --skip @1 # it did not happen and shall not
             rote run --resume run-order-[RUN] --retry @1 # it did not happen: make it again
@@ -530,7 +530,7 @@ fn a_run_asks_and_goes_on_as_it_is_told() {
             `POST http://127.0.0.1:[PORT]/ann/orders` with `{"item":"cup","owner":"ann"}` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened
               made by flow order
               the answer of `127.0.0.1:[PORT]` broke off or is not HTTP: connection closed before message completed
-              rote call shop list '{"owner":"ann"}' # tells whether it happened
+              rote call shop list '{"owner":"ann"}' # may tell whether it happened
               rote run --resume run-order-[RUN] --done @1 # it happened; --answer JSON says what it answered
               rote run --resume run-order-[RUN] --skip @1 # it did not happen and shall not
               rote run --resume run-order-[RUN] --retry @1 # it did not happen: make it again

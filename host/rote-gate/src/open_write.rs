@@ -74,7 +74,7 @@ impl Doubt {
     fn ways_by(&self, settle: CommandLine) -> String {
         let said = |option, note| settle.clone().option(option, self.response).note(note).to_string();
         let mut ways: Vec<String> =
-            self.look.iter().map(|look| format!("{look} # tells whether it happened")).collect();
+            self.look.iter().map(|look| format!("{look} # may tell whether it happened")).collect();
         if self.is_gone {
             let (done, retry) = match &self.flow {
                 Some(_) => (

@@ -186,7 +186,7 @@ fn text_of_list(listed: &Listed) -> String {
 /// One of many doubts, in a line, with the command that looks where there is one.
 fn short(doubt: &Doubt) -> String {
     let flow = doubt.flow.iter().map(|flow| format!("; made by flow {flow}"));
-    let look = doubt.look.iter().map(|look| format!("; {look} # tells whether it happened"));
+    let look = doubt.look.iter().map(|look| format!("; {look} # may tell whether it happened"));
     std::iter::once(doubt.to_string())
         .chain(flow)
         .chain(doubt.problem.iter().map(|one| format!("; {}", clip(one, MAX_LINE))))
