@@ -3,6 +3,7 @@
 mod asks;
 mod author;
 mod bind;
+mod copied;
 mod credentials;
 mod crystallize;
 mod doubts;

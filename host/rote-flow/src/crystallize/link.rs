@@ -4,6 +4,7 @@
 //! place names a thing and one source is the likeliest. Everything else that is telling is asked, and stays as it was typed.
 
 mod compared;
+mod copied;
 mod lists;
 mod narrowed;
 mod printed;
@@ -65,7 +66,7 @@ pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
 }
 
 /// Where an answer has something.
-#[derive(Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Read {
     step: String,
     response: ResponseId,
@@ -134,6 +135,7 @@ impl<'a, 'b> Linker<'a, 'b> {
                     || !printed.is_empty()
                     || is_telling(value)
                     || self.is_taken(&name, value, &hits)
+                    || self.is_copied(&name, value, &hits)
                     || self.is_of_the_one_read(&name, value, &hits) =>
             {
                 let elsewhere = likeliest.map(|hit| self.shown_elsewhere(&sources, hit, &printed)).unwrap_or_default();

@@ -10,7 +10,7 @@ use super::context::{Context, names_id};
 use super::draft::{Draft, DraftStep};
 use super::path::Segment;
 use super::program::{compared, string_literals};
-use super::words::{MIN_EMBEDDED_CHARS, days, places};
+use super::words::{MIN_EMBEDDED_CHARS, day_of, days, places};
 use crate::literals::{last_segment, walk_literals, walk_scalars};
 
 /// Most places that are kept of one value.
@@ -18,6 +18,9 @@ const MAX_HITS: usize = 50;
 
 /// Fewest digits of a bare number in a text that is an id.
 const MIN_BARE_DIGITS: usize = 6;
+
+/// Most characters of a text of an answer that is looked for in what was typed.
+const MAX_PIECE_CHARS: usize = 200;
 
 /// Fewest characters of one word that tells what a thing is called.
 const MIN_TITLE_CHARS: usize = 8;
@@ -72,6 +75,12 @@ pub(crate) struct Occurrences {
     titles: BTreeSet<String>,
     /// The same of one word, which says who is meant only where one thing was read.
     names: BTreeSet<String>,
+    /// Other texts of answers that one of these texts has as words of it, where they are more than common words.
+    pieces: BTreeSet<String>,
+    /// The words of these texts.
+    words: BTreeSet<String>,
+    /// Where the times stand that are of a day that one of these texts names.
+    times: BTreeMap<String, Vec<Hit>>,
 }
 
 impl Occurrences {
@@ -88,6 +97,8 @@ impl Occurrences {
                 if step.is_write(cx.trace) {
                     let numbers = numbers_of_things(text).chain(bare_numbers(text)).chain(days(text));
                     wanted.extend(numbers.map(|range| text[range].to_owned()));
+                    wanted.extend(amounts(text).map(|(_, amount)| amount));
+                    found.words.extend(words(text).map(str::to_owned));
                     found.texts.insert(text.to_owned());
                 }
             });
@@ -141,17 +152,19 @@ impl Occurrences {
             }
             scalar => {
                 let Some(key) = key_of(scalar) else { return };
+                if let Some(day) = day_of(&key).filter(|day| wanted.contains(*day)) {
+                    keep(self.times.entry(day.to_owned()).or_default(), Hit { call, path: path.clone() });
+                }
                 if self.is_title(path, scalar, tells) {
                     self.titles.insert(key.clone());
                 } else if self.is_title(path, scalar, is_name) {
                     self.names.insert(key.clone());
+                } else if scalar.is_string() && is_piece(&key) && self.is_within(&key) {
+                    self.pieces.insert(key.clone());
                 } else if !wanted.contains(&key) {
                     return;
                 }
-                let hits = self.hits.entry(key).or_default();
-                if hits.len() < MAX_HITS {
-                    hits.push(Hit { call, path: path.clone() });
-                }
+                keep(self.hits.entry(key).or_default(), Hit { call, path: path.clone() });
             }
         }
     }
@@ -163,9 +176,25 @@ impl Occurrences {
             Segment::Index(_) => None,
         });
         let title = value.as_str().filter(|title| called == Some(true) && tells(title));
-        let within =
-            |title: &str| self.texts.iter().any(|text| text.len() > title.len() && !places(text, title).is_empty());
-        title.is_some_and(within)
+        title.is_some_and(|title| self.is_within(title))
+    }
+
+    /// Whether a longer text that was typed into a write has these words.
+    fn is_within(&self, piece: &str) -> bool {
+        // Most texts of an answer end here.
+        let known = words(piece).next().is_some_and(|first| self.words.contains(first));
+        known && self.texts.iter().any(|text| text.len() > piece.len() && !places(text, piece).is_empty())
+    }
+
+    /// Returns other texts of answers that a text has, the longest first.
+    pub(crate) fn pieces_in(&self, text: &str) -> Vec<&str> {
+        longest_in(&self.pieces, text)
+    }
+
+    /// Returns where the times of a day stood before a call, unless the person typed the day first.
+    pub(crate) fn of_day(&self, day: &str, call: usize) -> Vec<&Hit> {
+        let hits = self.times.get(day).into_iter().flatten().filter(|hit| hit.call < call);
+        hits.filter(|hit| !self.is_said_before(day, hit.call)).collect()
     }
 
     /// Returns what things are called that a text has, the longest first.
@@ -236,6 +265,12 @@ impl Occurrences {
     }
 }
 
+fn keep(hits: &mut Vec<Hit>, hit: Hit) {
+    if hits.len() < MAX_HITS {
+        hits.push(hit);
+    }
+}
+
 fn longest_in<'s>(known: &'s BTreeSet<String>, text: &str) -> Vec<&'s str> {
     let found = known.iter().filter(|title| title.len() < text.len() && !places(text, title).is_empty());
     let mut found: Vec<&str> = found.map(String::as_str).collect();
@@ -270,6 +305,27 @@ pub(crate) fn bare_numbers(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// The words of a text.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// The amounts that a text names as people write them, `1,200` and `49.90`, each with the number that an answer has for it.
+pub(crate) fn amounts(text: &str) -> impl Iterator<Item = (Range<usize>, String)> {
+    let word = |c: char| c.is_ascii_alphanumeric() || ".,_-".contains(c);
+    text.split(move |c| !word(c)).filter_map(|word| {
+        let amount = word.trim_matches(|c: char| ".,".contains(c));
+        let plain = amount.replace(',', "");
+        let (whole, rest) = plain.split_once('.').unwrap_or((&plain, ""));
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let written = amount != whole && !whole.is_empty() && digits(whole) && digits(rest);
+        let rest = rest.trim_end_matches('0');
+        let number = if rest.is_empty() { whole.to_owned() } else { format!("{whole}.{rest}") };
+        let start = amount.as_ptr() as usize - text.as_ptr() as usize;
+        written.then(|| (start..start + amount.len(), number))
+    })
+}
+
 /// Whether a member of this name says what a thing is called.
 pub(crate) fn names_title(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
@@ -289,6 +345,13 @@ fn tells(text: &str) -> bool {
 pub(crate) fn is_name(text: &str) -> bool {
     let word = text.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '\'');
     word && text.chars().next().is_some_and(char::is_uppercase) && text.chars().count() >= MIN_EMBEDDED_CHARS
+}
+
+/// Whether a text of an answer is more than common words: one with a digit, a capital or a mark such as those of an address.
+fn is_piece(text: &str) -> bool {
+    let count = text.chars().count();
+    let odd = |c: char| c.is_ascii_digit() || c.is_uppercase() || "/@:+.".contains(c);
+    (MIN_EMBEDDED_CHARS..=MAX_PIECE_CHARS).contains(&count) && text.chars().any(odd)
 }
 
 fn is_id_word(word: &str) -> bool {
@@ -324,6 +387,14 @@ mod tests {
         let text = "Closes #11, #7; not #a, #12b, # 3 or 4";
         let found: Vec<&str> = numbers_of_things(text).map(|range| &text[range]).collect();
         assert_eq!(found, ["11", "7"]);
+    }
+
+    #[test]
+    fn an_amount_is_the_number_that_it_writes() {
+        let text = "Pay 1,200 or 49.90, 120.00, 75.5. Not 12, v2.4, 1.2.3 or 10.x";
+        let found: Vec<(&str, String)> = amounts(text).map(|(range, number)| (&text[range], number)).collect();
+        let wanted = [("1,200", "1200"), ("49.90", "49.9"), ("120.00", "120"), ("75.5", "75.5")];
+        assert_eq!(found, wanted.map(|(written, number)| (written, number.to_owned())));
     }
 
     #[test]

@@ -65,6 +65,12 @@ pub(crate) fn days(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// The day of a time such as `2026-05-22T09:00:00Z`.
+pub(crate) fn day_of(time: &str) -> Option<&str> {
+    let (day, rest) = time.split_at_checked(10)?;
+    (is_day(day) && begins_time(rest)).then_some(day)
+}
+
 /// `2026-05-22`.
 fn is_day(value: &str) -> bool {
     let bytes = value.as_bytes();

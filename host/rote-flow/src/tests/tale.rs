@@ -136,3 +136,8 @@ pub(crate) fn notes(made: &Crystallized) -> Vec<&str> {
 pub(crate) fn open(made: &Crystallized) -> Vec<&str> {
     made.frontmatter.questions.iter().map(|question| question.id.as_str()).collect()
 }
+
+/// What a program gives of the answer of a step.
+pub(crate) fn from(step: &str, jq: &str) -> Value {
+    json!({"$from": {"step": step, "jq": jq}})
+}

@@ -13,6 +13,7 @@ use super::super::occurrences::{Hit, Occurrences, bare_numbers, id_words, number
 use super::super::path::{Segment, path_of};
 use super::super::program;
 use super::super::words::{days, joined, places};
+use super::copied::Copied;
 use super::source::{Sources, is_generic};
 use super::{Linker, MIN_TELLING_DIGITS, Read};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
@@ -24,6 +25,8 @@ struct Part {
     reads: Vec<Read>,
     /// The source of what is linked without a question.
     sure: Option<Hit>,
+    /// It is written as an answer has it.
+    exact: bool,
 }
 
 impl<'a> Linker<'a, '_> {
@@ -47,7 +50,7 @@ impl<'a> Linker<'a, '_> {
         match self.desk.ask(question) {
             Ok(word) if word == "taken" => {
                 let first = |part: Part| Some((part.range, part.reads.into_iter().next()?.expression()));
-                joined(text, parts.into_iter().filter_map(first))
+                joined(text, parts.into_iter().filter(|part| part.exact).filter_map(first))
             }
             Ok(_) => None,
             Err(error) => {
@@ -71,13 +74,15 @@ impl<'a> Linker<'a, '_> {
             let sources = Sources::of(self.cx, self.call, pointer, "", hits);
             let reads = sources.likeliest().map_or_else(|| sources.best().collect(), |hit| vec![hit]);
             let reads: Vec<Read> = reads.into_iter().map(|hit| self.read_of(hit)).collect();
-            (!reads.is_empty()).then(|| Part { range: range.clone(), reads, sure: None })
+            (!reads.is_empty()).then(|| Part { range: range.clone(), reads, sure: None, exact: true })
         };
         let writes = self.call.is_write();
         for (printed, read) in self.printed_in(text) {
             for range in places(text, &printed) {
                 let read = read.clone();
-                add(range.clone(), &|| Some(Part { range: range.clone(), reads: vec![read.clone()], sure: None }));
+                add(range.clone(), &|| {
+                    Some(Part { range: range.clone(), reads: vec![read.clone()], sure: None, exact: true })
+                });
             }
         }
         for title in self.seen.titles_in(text).into_iter().filter(|_| writes) {
@@ -94,7 +99,12 @@ impl<'a> Linker<'a, '_> {
                 hits.retain(|hit| names_id(hit.field()));
                 let sources = Sources::of(self.cx, self.call, pointer, "", &hits);
                 let Some(hit) = sources.likeliest() else { return asked(&range, &hits).filter(|_| writes) };
-                Some(Part { range: range.clone(), reads: vec![self.read_of(hit)], sure: Some(hit.clone()) })
+                Some(Part {
+                    range: range.clone(),
+                    reads: vec![self.read_of(hit)],
+                    sure: Some(hit.clone()),
+                    exact: true,
+                })
             });
         }
         for range in numbers_of_things(text).filter(|_| writes) {
@@ -103,7 +113,7 @@ impl<'a> Linker<'a, '_> {
         }
         for range in bare_numbers(text).filter(|_| writes) {
             let count = || self.count(&text[range.clone()]);
-            add(range.clone(), &|| Some(Part { range: range.clone(), reads: vec![count()?], sure: None }));
+            add(range.clone(), &|| Some(Part { range: range.clone(), reads: vec![count()?], sure: None, exact: true }));
         }
         for range in bare_numbers(text).filter(|_| writes) {
             add(range.clone(), &|| asked(&range, &self.bare_ids(&text[range.clone()])));
@@ -112,6 +122,9 @@ impl<'a> Linker<'a, '_> {
         let numbers = bare_numbers(text).filter(|range| range.len() > 1);
         for range in names.chain(days(text)).chain(numbers).filter(|_| writes) {
             add(range.clone(), &|| asked(&range, &self.of_one_thing(&text[range.clone()])));
+        }
+        for Copied { range, reads, exact } in self.copied_in(text) {
+            add(range.clone(), &|| Some(Part { range: range.clone(), reads: reads.clone(), sure: None, exact }));
         }
         parts.sort_by_key(|part| part.range.start);
         parts
@@ -131,7 +144,8 @@ impl<'a> Linker<'a, '_> {
         let claims = |range: &Range<usize>| {
             claimed.iter().any(|one| one.len() < range.len() && range.start <= one.start && one.end <= range.end)
         };
-        let titles = self.seen.titles_in(text).into_iter().filter(|_| self.call.is_write() && !claimed.is_empty());
+        let titles = self.seen.titles_in(text).into_iter().chain(self.seen.pieces_in(text));
+        let titles = titles.filter(|_| self.call.is_write() && !claimed.is_empty());
         let known = |title: &&str| !self.first_of_steps(self.seen.of_title(title, self.step.calls[0])).is_empty();
         titles.filter(known).flat_map(|title| places(text, title)).filter(claims).collect()
     }
@@ -172,20 +186,29 @@ impl<'a> Linker<'a, '_> {
     fn question_of(&self, id: QuestionId, pointer: &str, text: &str, parts: &[Part]) -> Question {
         let place = Place { step: self.step.id.clone(), pointer: pointer.to_owned() };
         let spot = format!("{}:{pointer}", place.step);
-        let firsts = || parts.iter().filter_map(|part| Some((&text[part.range.clone()], part.reads.first()?)));
-        let told = |(part, read): (&str, &Read)| format!("`{part}`, which is `{}` of {}", read.jq, read.response);
+        let first =
+            |part: &'_ Part| Some((text[part.range.clone()].to_owned(), part.reads.first()?.clone(), part.exact));
+        let firsts = || parts.iter().filter_map(first);
+        let told = |(part, read, exact): (String, Read, bool)| {
+            let is = if exact { "is" } else { "is the number of" };
+            format!("`{part}`, which {is} `{}` of {}", read.jq, read.response)
+        };
         let ask: Vec<String> = firsts().map(told).collect();
-        let means: Vec<String> =
-            firsts().map(|(part, read)| format!("{} of {} for `{part}`", read.jq, read.response)).collect();
-        let means = format!("in each run the text has {}", means.join(" and "));
-        let mut answers = vec![Answer::by_id(&id, "taken", means)];
+        let means: Vec<String> = firsts()
+            .filter(|(.., exact)| *exact)
+            .map(|(part, read, _)| format!("{} of {} for `{part}`", read.jq, read.response))
+            .collect();
+        let mut answers = Vec::new();
+        if !means.is_empty() {
+            answers.push(Answer::by_id(&id, "taken", format!("in each run the text has {}", means.join(" and "))));
+        }
         let mut evidence = Vec::new();
         let several = parts.iter().map(|part| part.reads.len()).sum::<usize>() > 1;
         for part in parts {
             let found = &text[part.range.clone()];
             for read in &part.reads {
                 let word = format!("{}{{{}}}", read.response, read.jq);
-                if several {
+                if several && part.exact {
                     let means = format!("in each run the text has that for `{found}`, and the rest as it was typed");
                     answers.push(Answer::new(word.clone(), means, command("--link").assignment(&spot, word)));
                 }

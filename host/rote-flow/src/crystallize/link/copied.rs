@@ -1,0 +1,187 @@
+//! What of a write stands in an earlier answer too, though no name says that it was taken from there: an amount that the answer calls
+//! a total, the name of a buyer, the code in a text. A flow with the old one would be wrong in silence, so it is asked.
+//!
+//! Left alone is what a person says as well: common words, small numbers, what several things of a list share.
+
+use std::ops::Range;
+
+use rote_plan::text_of;
+use serde_json::Value;
+
+use super::super::context::names_id;
+use super::super::occurrences::{Hit, amounts, names_title};
+use super::super::path::{Segment, at};
+use super::super::words::{days, places};
+use super::printed::says_nothing;
+use super::source::same_name;
+use super::{Linker, Read, is_common};
+use crate::literals::walk_scalars;
+
+/// Fewest digits of a number that is not equal by chance, of one thing that was read, and of things of a list.
+const MIN_DIGITS: usize = 2;
+const MIN_LISTED_DIGITS: usize = 3;
+/// Fewest arguments with values of one answer under their names that make a copy of it.
+const MIN_COPIED: usize = 2;
+/// Names of members that say who or which, beside those of ids and titles.
+const IDENTITIES: [&str; 8] = ["login", "username", "user", "handle", "code", "sku", "ref", "reference"];
+
+/// What of a text an answer has, and where; `exact` where it is written in the same way.
+pub(super) struct Copied {
+    pub(super) range: Range<usize>,
+    pub(super) reads: Vec<Read>,
+    pub(super) exact: bool,
+}
+
+impl<'a> Linker<'a, '_> {
+    /// Whether a value that is an argument of a write was probably copied from an answer.
+    pub(super) fn is_copied(&self, name: &str, value: &Value, hits: &[&Hit]) -> bool {
+        if !self.call.is_write() || says_nothing(value) {
+            return false;
+        }
+        match value {
+            Value::Number(_) => {
+                let near = |hit: &Hit| (self.is_of_one(hit) || self.is_of_target(hit)) && !names_id(hit.field());
+                let said = |hit: &Hit| self.seen.is_said_before(&text_of(value), hit.call);
+                hits.iter().any(|hit| near(hit) && self.has_digits(value, hit) && !said(hit))
+            }
+            Value::String(text) if is_common(text) && !is_several(text) => {
+                let read = |hit: &&&Hit| self.is_of_one(hit) && same_name(hit.field(), name);
+                let who = |hit: &Hit| self.is_of_one(hit) && !self.is_enum(name) && is_identity(hit.field());
+                matches!(hits, [hit] if who(hit)) || hits.iter().filter(read).any(|hit| self.is_copy_of(hit.call))
+            }
+            Value::String(text) => self.tells_which(text, hits),
+            _ => false,
+        }
+    }
+
+    /// What of a text stands in earlier answers, beside ids, titles and what a query printed.
+    pub(super) fn copied_in(&self, text: &str) -> Vec<Copied> {
+        let mut found = Vec::new();
+        if !self.call.is_write() {
+            return found;
+        }
+        for piece in self.seen.pieces_in(text) {
+            let hits = self.first_of_steps(self.seen.of_title(piece, self.step.calls[0]));
+            let reads = if self.tells_which(piece, &hits) { self.reads(hits) } else { Vec::new() };
+            let all = places(text, piece).into_iter();
+            found.extend(all.map(|range| Copied { range, reads: reads.clone(), exact: true }));
+        }
+        for (range, number) in numbers(text) {
+            let exact = number == text[range.clone()];
+            found.push(Copied { reads: self.numbered(&number), range, exact });
+        }
+        for range in days(text) {
+            let hits = self.first_of_steps(self.seen.of_day(&text[range.clone()], self.step.calls[0]));
+            let hits = hits.into_iter().filter(|hit| self.is_of_one(hit) || self.is_of_target(hit)).collect();
+            let day = |read: Read| Read { jq: format!("{} | .[0:10]", read.jq), ..read };
+            found.push(Copied { range, reads: self.reads(hits).into_iter().map(day).collect(), exact: true });
+        }
+        found.retain(|one| !one.reads.is_empty());
+        found
+    }
+
+    /// Whether a text says which thing is meant: of the one thing that was read or of the one that is written, also a name; of a list
+    /// what is not a word, and what things are called.
+    fn tells_which(&self, text: &str, hits: &[&Hit]) -> bool {
+        let near = |hit: &&Hit| self.is_of_one(hit) || self.is_of_target(hit);
+        let listed = || {
+            let called = hits.iter().all(|hit| is_identity(hit.field()));
+            !is_category(hits) && (!is_common(text) || is_several(text) && called)
+        };
+        let word = is_common(text) && !is_several(text);
+        if word { matches!(hits, [hit] if near(hit)) } else { hits.iter().any(near) || listed() }
+    }
+
+    /// Where a number of a text stands as an amount of one thing that was read, of the thing that is written, or of some length.
+    fn numbered(&self, number: &str) -> Vec<Read> {
+        let Ok(value) = serde_json::from_str::<Value>(number) else { return Vec::new() };
+        let mut hits = self.first_of_steps(self.seen.of_the_api(&value, "", self.step.calls[0]));
+        hits.retain(|hit| self.has_digits(&value, hit) && !self.seen.is_said_before(number, hit.call));
+        if is_category(&hits) && !hits.iter().any(|hit| self.is_of_target(hit)) { Vec::new() } else { self.reads(hits) }
+    }
+
+    /// The places as reads; those of the thing that is written alone where there are some.
+    fn reads(&self, hits: Vec<&Hit>) -> Vec<Read> {
+        let of_target: Vec<&Hit> = hits.iter().copied().filter(|hit| self.is_of_target(hit)).collect();
+        let hits = if of_target.is_empty() { hits } else { of_target };
+        hits.into_iter().take(MAX_READS).map(|hit| self.read_of(hit)).collect()
+    }
+
+    /// Whether a number has enough digits for its place.
+    fn has_digits(&self, value: &Value, hit: &Hit) -> bool {
+        let digits = text_of(value).bytes().filter(u8::is_ascii_digit).count();
+        digits >= if self.is_of_one(hit) || self.is_of_target(hit) { MIN_DIGITS } else { MIN_LISTED_DIGITS }
+    }
+
+    /// Whether a place is of one thing: of what a call asked for by what it says, not of one of several in a list.
+    fn is_of_one(&self, hit: &Hit) -> bool {
+        let of = &self.cx.trace.calls[hit.call];
+        let body = self.cx.body(of.response);
+        let alone = |end: usize| {
+            let list = body.as_ref().and_then(|body| at(body, &hit.path[..end])?.as_array());
+            list.is_some_and(|list| list.len() == 1)
+        };
+        let lists = (0..hit.path.len()).filter(|end| matches!(hit.path[*end], Segment::Index(_)));
+        of.arguments.as_object().is_some_and(|arguments| !arguments.is_empty()) && lists.into_iter().all(alone)
+    }
+
+    /// Whether a place is of the thing of a list that the write is for: the write sends its id.
+    fn is_of_target(&self, hit: &Hit) -> bool {
+        let Some((_, way)) = hit.path.split_last() else { return false };
+        let body = self.cx.body(self.cx.trace.calls[hit.call].response);
+        let Some(thing) = body.as_ref().and_then(|body| at(body, way)?.as_object()) else { return false };
+        let ids = thing.iter().filter(|(name, _)| names_id(name)).map(|(_, id)| text_of(id));
+        let ids: Vec<String> = ids.collect();
+        let mut found = false;
+        walk_scalars(&self.call.arguments, String::new(), &mut |_, sent| found |= ids.contains(&text_of(sent)));
+        found
+    }
+
+    /// Whether several arguments have what an answer has under their names.
+    fn is_copy_of(&self, call: usize) -> bool {
+        let body = self.cx.body(self.cx.trace.calls[call].response);
+        let mut same = 0;
+        let Some(body) = body else { return false };
+        walk_scalars(&body, String::new(), &mut |pointer, value| {
+            let name = super::place_name(pointer);
+            let argument = self.call.arguments.get(&name).filter(|argument| !says_nothing(argument));
+            same += usize::from(argument == Some(value) && !names_id(&name));
+        });
+        same >= MIN_COPIED
+    }
+
+    /// Whether an argument takes one of a few words.
+    fn is_enum(&self, name: &str) -> bool {
+        let tool = self.cx.tool(self.call);
+        tool.is_some_and(|tool| tool.input_schema["properties"][name].get("enum").is_some())
+    }
+}
+
+/// Most places that are offered for a part of a text.
+const MAX_READS: usize = 3;
+
+/// The numbers of a text, as an answer has them.
+fn numbers(text: &str) -> impl Iterator<Item = (Range<usize>, String)> {
+    let whole = super::super::occurrences::bare_numbers(text);
+    whole.map(|range| (range.clone(), text[range].to_owned())).chain(amounts(text))
+}
+
+/// Whether several things of a list share a value: that says of what kind they are.
+fn is_category(hits: &[&Hit]) -> bool {
+    let listed = |hit: &Hit| hit.path.iter().any(|segment| matches!(segment, Segment::Index(_)));
+    let shared = |(position, hit): (usize, &&Hit)| {
+        let same = |other: &&Hit| other.call == hit.call && other.field() == hit.field() && listed(other);
+        listed(hit) && hits[position + 1..].iter().any(same)
+    };
+    hits.iter().enumerate().any(shared)
+}
+
+/// Whether a text has several words that begin with capitals, as names of people do.
+fn is_several(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    words.clone().count() > 1 && words.all(|word| word.starts_with(char::is_uppercase))
+}
+
+fn is_identity(field: &str) -> bool {
+    names_id(field) || names_title(field) || IDENTITIES.contains(&field.to_ascii_lowercase().as_str())
+}

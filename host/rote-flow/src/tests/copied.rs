@@ -1,0 +1,97 @@
+//! What of a write stands in an earlier answer under another name, or in another way of writing, is a question.
+
+use serde_json::{Value, json};
+
+use super::tale::{Tale, from, open, steps};
+
+/// An order that was asked for by its id, and a list of bills, and a write.
+async fn told(tool: &str, sent: Value) -> Tale {
+    let mut tale = Tale::new();
+    let order = json!({"id": 5001, "ref": "SO-5001", "buyer": "Mara Lind", "total": 120, "price": 49.9, "carrier": "DHL",
+        "lines": 7, "region": "eu-west-1", "phone": "+49 30 1234", "page": "https://a.example/o/5001",
+        "pickup": "PK-99412", "state": "paid", "status": "In Progress", "at": "2026-11-24T09:00:00Z"});
+    tale.call("getIssue", json!({"issue_id": 5001}), order).await;
+    let bill = |id: &str, due: u64, who: &str| json!({"id": id, "due": due, "who": who, "kind": "Late"});
+    let bills = [bill("in_7", 310, "Bo Ek"), bill("in_8", 75, "Cy Dahl"), bill("in_9", 11, "Ann Roe")];
+    tale.call("searchContacts", json!({"q": "late"}), json!({"items": bills})).await;
+    tale.call(tool, sent, json!({"id": 1})).await;
+    tale
+}
+
+fn comment(body: &str) -> (&'static str, Value) {
+    ("addComment", json!({"issue_id": 5001, "body": body}))
+}
+
+#[tokio::test]
+async fn what_an_answer_has_under_another_name_is_asked() {
+    for (sent, jq) in [
+        (json!({"amount": 120}), Some(".total")),
+        (json!({"amount": 49.9}), Some(".price")),
+        (json!({"customer": "Mara Lind"}), Some(".buyer")),
+        (json!({"title": "PK-99412"}), Some(".pickup")),
+        (json!({"customer": "eu-west-1"}), Some(".region")),
+        (json!({"amount": 7}), None),
+        (json!({"customer": "paid"}), None),
+        (json!({"amount": 5001}), None),
+        (json!({"amount": 310}), None),
+    ] {
+        let tale = told("createIssue", sent.clone()).await;
+        let name = sent.as_object().unwrap().keys().next().unwrap().clone();
+        let id = format!("source:s3/{name}");
+        let made = tale.made(&[]).await;
+        assert_eq!(open(&made), if jq.is_some() { vec![&*id] } else { vec![] }, "{sent}");
+        if let Some(jq) = jq {
+            let made = tale.answered_with(&[(&id, &format!("@1{{{jq}}}"))]).await.unwrap();
+            assert_eq!(steps(&made)["s3"][&name], from("s1", jq), "{sent}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_part_of_a_text_that_an_answer_has_is_asked() {
+    for (body, jq) in [
+        ("Pickup code PK-99412", ".pickup"),
+        ("Pay 120 EUR", ".total"),
+        ("It costs 49.9", ".price"),
+        ("For Mara Lind", ".buyer"),
+        ("Sent by DHL", ".carrier"),
+        ("In eu-west-1 now", ".region"),
+        ("Call +49 30 1234", ".phone"),
+        ("See https://a.example/o/5001 for it", ".page"),
+        ("Ready on 2026-11-24", ".at | .[0:10]"),
+    ] {
+        let tale = told(comment(body).0, comment(body).1).await;
+        let id = "source:s3/body";
+        let made = tale.made(&[]).await;
+        assert_eq!(open(&made), [id], "{body}");
+        let made = tale.answered_with(&[(id, "taken")]).await.unwrap();
+        let parts = steps(&made)["s3"]["body"]["$text"].clone();
+        assert!(parts.as_array().unwrap().contains(&from("s1", jq)), "{body}: {parts}");
+    }
+    for body in ["It is paid", "Take 7 of them", "Late again", "Order 5001"] {
+        let made = told(comment(body).0, comment(body).1).await.made(&[]).await;
+        assert_eq!(open(&made), Vec::<&str>::new(), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_number_that_is_written_in_another_way_is_asked_and_stays() {
+    for body in ["Pay 120.00 EUR", "It costs 49.90"] {
+        let tale = told(comment(body).0, comment(body).1).await;
+        let made = tale.made(&[]).await;
+        let words: Vec<&str> = made.report.questions[0].answers.iter().map(|answer| answer.word.as_str()).collect();
+        assert_eq!((open(&made), words), (vec!["source:s3/body"], vec!["always"]), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn an_amount_of_the_thing_that_is_written_is_its_own() {
+    let sent = json!({"contact_id": "in_8", "plan": "75"});
+    let tale = told("updateContact", sent).await;
+    let made = tale.made(&[]).await;
+    assert!(open(&made).contains(&"source:s3/plan"), "{:?}", open(&made));
+    let tale = told("addComment", json!({"issue_id": "in_8", "body": "Cy Dahl, please pay 75 EUR"})).await;
+    let made = tale.made(&[]).await;
+    let question = made.report.questions.iter().find(|question| question.id.to_string() == "source:s3/body").unwrap();
+    assert!(question.ask.contains("`75`, which is `.items[1].due` of @2"), "{}", question.ask);
+}
