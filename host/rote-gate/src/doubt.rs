@@ -18,7 +18,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Said, Word};
 use rote_home::{Durability, Event, Journal, NewEvent, OpenCall};
-use rote_types::{Access, AdapterId, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, clean_line};
+use rote_types::{
+    Access, AdapterId, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, canonical_json, clean_line,
+};
 use rote_workspace::{
     LostAnswer, LostCall, NOT_SENT, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary,
     Settled, Settlement, Workspace, WorkspaceError,
@@ -64,7 +66,7 @@ impl Doubt {
             method: known.method.clone(),
             url,
             arguments: shown,
-            left: started.map(|event| event.at),
+            left: started.map(|event| event.began()),
             status: known.status,
             problem: known.error.clone(),
             flow: known.flow.clone(),
@@ -163,6 +165,7 @@ pub fn recover(journal: &Journal, workspace: &Workspace) -> Result<(), GateError
 }
 
 fn lost_call(started: Event) -> Option<LostCall> {
+    let began = started.began();
     let record: EffectRecord = serde_json::from_value(started.body).ok()?;
     let call = NewCall {
         adapter: record.adapter,
@@ -173,7 +176,7 @@ fn lost_call(started: Event) -> Option<LostCall> {
         arguments: Arc::default(),
         uses: Vec::new(),
         flow: record.flow,
-        at: started.at,
+        at: began,
     };
     Some(LostCall { id: record.response, call, url: record.url })
 }
@@ -189,7 +192,7 @@ pub(crate) fn refuse_begun(journal: &Journal, workspace: &Workspace, response: R
 
 /// Refuses a number under which that was begun before, where it was a write, and leaves that one in doubt.
 pub(crate) fn refuse_number(workspace: &Workspace, response: ResponseId, started: Event) -> Result<(), GateError> {
-    let at = started.at;
+    let at = started.began();
     let Some(lost) = lost_call(started).filter(|lost| lost.call.access.changes()) else { return Ok(()) };
     let (adapter, tool) = (lost.call.adapter, lost.call.tool);
     let message = format!("`{adapter}/{tool}` was begun under this number before, and the workspace lost its record");
@@ -275,7 +278,13 @@ impl Call<'_> {
             // The log has masked arguments; the journal knows the digest of those that were sent.
             let same = match self.journal.started(workspace.identity(), known.id)? {
                 Some(started) => started.body["args_digest"] == json!(self.arguments),
-                None => workspace.arguments(known.command)?.is_some_and(|logged| logged == *self.logged),
+                // `1` and `1.0` are the same number.
+                None => {
+                    let canonical = |value: &Value| canonical_json(value).ok();
+                    workspace
+                        .arguments(known.command)?
+                        .is_some_and(|logged| canonical(&logged) == canonical(self.logged))
+                }
             };
             if same {
                 return Ok(Some(Doubt::of(self.journal, workspace, &known, |_| None)?));

@@ -18,7 +18,7 @@ impl Doubt {
     /// [`GateError::Home`] when the journal cannot be read.
     pub fn of_journal(journal: &Journal, write: &OpenWrite) -> Result<Self, GateError> {
         let started = journal.started(&write.workspace, write.response)?;
-        let left = started.as_ref().map(|event| event.at);
+        let left = started.as_ref().map(rote_home::Event::began);
         let record = started.and_then(|event| serde_json::from_value::<EffectRecord>(event.body).ok());
         let WorkspaceIdentity { name: workspace, id: workspace_id } = write.workspace.clone();
         let (adapter, tool) = write.call.clone().map(|call| (call.adapter, call.tool)).unzip();

@@ -12,6 +12,7 @@ mod find;
 mod open;
 mod reopen;
 mod restart;
+mod restated;
 mod seal;
 mod token;
 

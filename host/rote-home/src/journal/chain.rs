@@ -139,7 +139,25 @@ fn insert(
     let mut statement = connection
         .prepare_cached(&format!("INSERT INTO events ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"))?;
     let row = (signed(header.seq), id, header.at, header.kind, header.effect, body, header.prev, hash);
-    statement.execute(row).map(drop)
+    one_row(statement.execute(row)?)
+}
+
+/// Refuses what changed no row, or several: a trigger that somebody hung into the database makes an insert nothing.
+pub(super) fn one_row(changed: usize) -> Result<(), rusqlite::Error> {
+    if changed == 1 { Ok(()) } else { Err(rusqlite::Error::StatementChangedRows(changed)) }
+}
+
+/// Returns the number of an event before the first, which no chain has.
+pub(super) fn before_first(connection: &Connection) -> Result<Option<i64>, rusqlite::Error> {
+    let mut statement = connection.prepare_cached("SELECT seq FROM events WHERE seq < 1 LIMIT 1")?;
+    statement.query_row([], |row| row.get(0)).optional()
+}
+
+/// Returns what somebody hung into the database: a view or a trigger that is not one of the two that keep events as they are.
+pub(super) fn hung(connection: &Connection) -> Result<Option<String>, rusqlite::Error> {
+    let sql = "SELECT type || ' `' || name || '`' FROM sqlite_schema WHERE type = 'view' OR type = 'trigger' \
+               AND NOT (tbl_name = 'events' AND name IN ('events_are_not_updated', 'events_are_not_deleted')) LIMIT 1";
+    connection.query_row(sql, [], |row| row.get(0)).optional()
 }
 
 /// A walk along the chain that stops at the first event which does not follow.

@@ -65,7 +65,7 @@ impl Journal {
         let second = since.to_string().chars().take(19).collect::<String>();
         let tail = format!("WHERE kind = 'effect.started' AND {BEHIND_RESPONSE}");
         let mut found = self.select(&tail, (name, last, id, second))?;
-        found.retain(|event| event.body["workspace_id"].as_str() == id || event.at > since);
+        found.retain(|event| event.body["workspace_id"].as_str() == id || event.began() > since);
         Ok(found)
     }
 

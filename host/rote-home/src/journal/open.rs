@@ -10,6 +10,7 @@ use rote_types::{AdapterId, FlowName, ResponseId, Sha256Digest, WorkspaceIdentit
 use rusqlite::{Connection, Params, Row};
 use serde_json::Value;
 
+use super::chain::one_row;
 use super::{Journal, NewEvent};
 use crate::HomeError;
 
@@ -86,7 +87,7 @@ pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), r
             };
             let sql =
                 "INSERT OR REPLACE INTO open_runs (workspace_id, workspace, flow, parameters) VALUES (?1, ?2, ?3, ?4)";
-            transaction.prepare_cached(sql)?.execute((id, workspace, flow, parameters))?;
+            one_row(transaction.prepare_cached(sql)?.execute((id, workspace, flow, parameters))?)?;
         }
         "run.finished" => {
             transaction.prepare_cached("DELETE FROM open_runs WHERE workspace_id = ?1")?.execute([id])?;
@@ -98,7 +99,8 @@ pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), r
             let (Some(workspace), Some(response)) = (text("workspace"), response()) else { return Ok(()) };
             let run = text("flow").map_or(Some(BY_HAND), |_| text("run"));
             let call = (text("adapter"), text("tool"), text("args_digest"));
-            transaction.prepare_cached(PUT_WRITE)?.execute((id, response, workspace, run, call.0, call.1, call.2))?;
+            let row = (id, response, workspace, run, call.0, call.1, call.2);
+            one_row(transaction.prepare_cached(PUT_WRITE)?.execute(row)?)?;
         }
         "effect.failed" | "effect.settled" => {
             let sql = "DELETE FROM open_writes WHERE workspace_id = ?1 AND response = ?2";

@@ -1,7 +1,8 @@
 //! A new chain in the place of one that is not the one that was written.
 //!
 //! Invariants: the old events are kept, in a table of their own, or in the file that cannot be read as a database; one
-//! restart runs at a time; the first event of the new chain tells of the old one;
+//! restart runs at a time; the first event of the new chain tells of the old one, and those behind it say again what was open
+//! ([`restated`](super::restated)), so that the new chain holds it as it holds what is begun from now on;
 //! a process that dies between the commit and the anchor leaves a journal that is refused, so that the command is simply
 //! given again.
 
@@ -15,6 +16,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::anchor::{Anchor, Key, Place, Record};
+use super::restated::restated;
 use super::seal::KEY;
 use super::{
     Durability, EVENTS, Event, FOUND, Journal, LEAN, NewEvent, OPEN, PLAIN_HEAD, TRUST, VerifyReport, chain, genesis,
@@ -83,11 +85,13 @@ impl Journal {
         body.extend(facts.map(|(name, value)| (name.to_owned(), value)));
         let start = Place { seq: 0, hash: genesis() };
         let (kept, first) = journal.at_durability(&journal.connection(), Durability::Disk, |transaction| {
+            let open = restated(transaction).map_err(journal.failed("read what is open in"))?;
             let table = put_aside(transaction).map_err(journal.failed("put aside the events of"))?;
             let kept = file.unwrap_or(table);
             body.insert("kept".to_owned(), json!(kept));
-            let event = NewEvent { kind: RESTARTED, effect: None, body: Value::Object(body) };
-            Ok((kept, chain::append(transaction, &journal.path, &key, start, at, &[event])?))
+            let mut events = vec![NewEvent { kind: RESTARTED, effect: None, body: Value::Object(body) }];
+            events.extend(open);
+            Ok((kept, chain::append(transaction, &journal.path, &key, start, at, &events)?))
         })?;
         let end = first.last().map_or(start, Event::place);
         let record = Record::new(start).moved(start, end, Durability::Disk);
@@ -119,7 +123,7 @@ fn put_aside(transaction: &Connection) -> Result<String, rusqlite::Error> {
     transaction.execute_batch(FOUND)?;
     transaction.execute_batch(TRUST)?;
     transaction.execute_batch(LEAN)?;
-    // What was open stays open: nobody has settled it.
+    // What was open stays open: nobody has settled it, and the new chain says it again.
     transaction.execute_batch(OPEN)?;
     // The new chain has a key from its first event on.
     transaction.execute_batch("DROP TABLE IF EXISTS plain_head")?;
@@ -145,10 +149,11 @@ fn rename_aside(home: &Home) -> Result<String, HomeError> {
     Ok(kept.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
 
-/// The triggers and indexes of the table, ours and others'.
+/// The triggers and indexes of the table, ours and others', and whatever else others hung into the database.
 fn hangers(connection: &Connection) -> Result<Vec<(String, String)>, rusqlite::Error> {
     let mut statement = connection.prepare(
-        "SELECT type, name FROM sqlite_schema WHERE tbl_name = 'events' AND type IN ('trigger', 'index') AND sql NOT NULL",
+        "SELECT type, name FROM sqlite_schema WHERE sql NOT NULL \
+         AND (type IN ('trigger', 'view') OR type = 'index' AND tbl_name <> 'confirm_tokens')",
     )?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     rows.collect()

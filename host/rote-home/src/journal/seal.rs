@@ -52,6 +52,18 @@ pub enum Breach {
         /// Its number.
         seq: u64,
     },
+    /// An event stands before the first one.
+    #[error("event {seq} stands before the first one and was added by somebody else")]
+    Before {
+        /// Its number.
+        seq: i64,
+    },
+    /// The database does something by itself when it is written to or read.
+    #[error("its database has a {what} that rote did not make")]
+    Hung {
+        /// What, with its name.
+        what: String,
+    },
     /// The anchor was removed.
     #[error("its anchor `secrets/journal.anchor` is gone")]
     AnchorMissing,
@@ -181,6 +193,9 @@ impl Seal {
     /// write lock.
     pub(super) fn admit(&self, held: &Held<'_>, connection: &Connection) -> Result<Admitted, HomeError> {
         let failed = |source| HomeError::Database { action: "read", path: self.journal.clone(), source };
+        if let Some(seq) = chain::before_first(connection).map_err(failed)? {
+            return Err(self.breached(Breach::Before { seq }));
+        }
         let (record, head) = (&held.anchor.record, chain::head(connection).map_err(failed)?);
         let mut due = Vec::new();
         if head != record.latest {
@@ -224,7 +239,10 @@ impl Seal {
             other = other.filter(|wanted| *wanted != place);
         });
         let walk = walk.map_err(failed)?;
+        let before = chain::before_first(&transaction).map_err(failed)?.map(|seq| Breach::Before { seq });
+        let hung = chain::hung(&transaction).map_err(failed)?.map(|what| Breach::Hung { what });
         let breach = match (walk.problem, anchored_at.clone(), record) {
+            _ if before.is_some() || hung.is_some() => before.or(hung),
             (Some(problem), ..) => Some(Breach::Event { seq: walk.place.seq + 1, problem }),
             (None, Some(Err(breach)), _) | (None, _, Err(breach)) => Some(breach),
             _ => other.map(|place| Breach::Other { seq: place.seq }),

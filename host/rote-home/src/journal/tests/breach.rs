@@ -420,3 +420,57 @@ fn an_anchor_that_is_another_file_now_is_read_again() {
     let refused = journal.append(at(1), Durability::Process, &[event("x", "e", json!({}))]).unwrap_err();
     assert!(matches!(refused, HomeError::Breached { .. }), "{refused:?}");
 }
+
+#[test]
+fn what_stands_before_the_first_event_is_found_and_nothing_is_appended_behind_it() {
+    for seq in [0, -1, i64::MIN] {
+        let (_dir, home) = home();
+        fill(&open(&home), 3);
+        tamper(
+            &home,
+            &format!(
+                "INSERT INTO events SELECT {seq}, 'x', ts, 'flow.blessed', NULL, body_json, prev_sha256, sha256 FROM events WHERE seq = 1"
+            ),
+        );
+        let journal = open(&home);
+        let problem = journal.verify().unwrap().problem.unwrap();
+        assert_eq!(problem, format!("event {seq} stands before the first one and was added by somebody else"));
+        let error = journal.append(at(2), Durability::Process, &[event("x", "e", json!({}))]).unwrap_err();
+        assert!(matches!(error, HomeError::Breached { .. }), "{error}");
+        Journal::restart(&home, &Fixed(7), at(5), who()).unwrap().unwrap();
+        fill(&open(&home), 1);
+    }
+}
+
+#[test]
+fn a_database_that_does_something_by_itself_is_found_and_takes_no_event() {
+    for (name, change, writes) in [
+        (
+            "a trigger that ignores",
+            "CREATE TRIGGER mine BEFORE INSERT ON events BEGIN SELECT RAISE(IGNORE); END",
+            false,
+        ),
+        (
+            "one of another table",
+            "CREATE TRIGGER mine BEFORE INSERT ON open_writes BEGIN SELECT RAISE(IGNORE); END",
+            false,
+        ),
+        ("a view", "CREATE VIEW other AS SELECT 1", true),
+        ("a view of events", "ALTER TABLE events RENAME TO old; CREATE VIEW events AS SELECT * FROM old", false),
+    ] {
+        let (_dir, home) = home();
+        fill(&open(&home), 3);
+        tamper(&home, change);
+        let journal = open(&home);
+        let problem = journal.verify().unwrap().problem.unwrap();
+        assert!(problem.contains("that rote did not make"), "{name}: {problem}");
+        let body = json!({"workspace": "w", "workspace_id": "i", "response": 1, "writes": true});
+        let appended = journal.append(at(2), Durability::Process, &[event("effect.started", "e", body)]);
+        assert_eq!(appended.is_ok(), writes, "{name}: {appended:?}");
+        drop(journal);
+        Journal::restart(&home, &Fixed(7), at(5), who()).unwrap().unwrap();
+        let journal = open(&home);
+        fill(&journal, 2);
+        assert!(journal.verify().unwrap().is_intact(), "{name}");
+    }
+}

@@ -289,3 +289,52 @@ fn what_is_open_is_compared_with_the_events() {
     let journal = open(&home);
     assert!(journal.open_difference().unwrap().is_none() && open_of(&journal) == expected);
 }
+
+#[test]
+fn a_chain_that_was_begun_anew_says_again_what_is_open() {
+    let (_dir, home) = home();
+    let before = open(&home);
+    begin(&before, "w");
+    write(&before, "w", "root", 4);
+    let call = json!({"workspace": "h", "workspace_id": "id-h", "response": 2, "writes": true, "adapter": "shop",
+        "tool": "create", "args_digest": sha256(b"a"), "url": "https://a.example/x", "method": "POST"});
+    tell(&before, "effect.started", call.clone());
+    // A row whose event says something else, and one without an event.
+    tell(&before, "effect.started", json!({"workspace": "h", "workspace_id": "id-h", "response": 3, "writes": true}));
+    drop(before);
+    tamper(
+        &home,
+        "UPDATE open_writes SET tool = 'other' WHERE response = 3; \
+        INSERT INTO open_writes (workspace_id, response, workspace, run) VALUES ('id-g', 9, 'g', ''); \
+        DELETE FROM events WHERE seq = 1",
+    );
+    let rows = |home: &Home| open(home).open_writes(None).unwrap();
+    let known = rows(&home);
+    for time in [8, 9] {
+        Journal::restart(&home, &Fixed(7), at(time), serde_json::Map::new()).unwrap().unwrap();
+        let journal = open(&home);
+        assert!(journal.verify().unwrap().is_intact() && journal.open_difference().unwrap().is_none());
+        assert_eq!(rows(&home), known);
+        assert_eq!(open_of(&journal).len(), 1);
+        let of = |name: &str| WorkspaceIdentity { name: name.parse().unwrap(), id: Some(format!("id-{name}")) };
+        let started = journal.started(&of("h"), ResponseId(2)).unwrap().unwrap();
+        assert_eq!((started.at, started.began(), &started.body["url"]), (at(time), at(1), &call["url"]));
+        for (name, response) in [("h", 3), ("g", 9)] {
+            let started = journal.started(&of(name), ResponseId(response)).unwrap().unwrap();
+            assert_eq!(started.began(), Timestamp::UNIX_EPOCH, "{name}");
+        }
+        // Another workspace that was made meanwhile has nothing of what was begun before it.
+        let other = WorkspaceIdentity { name: "h".parse().unwrap(), id: Some("id-new".to_owned()) };
+        assert!(journal.started_behind(&other, ResponseId(0), at(3)).unwrap().is_empty());
+        assert_eq!(journal.started_behind(&of("h"), ResponseId(1), at(3)).unwrap().len(), 2);
+        tamper(&home, "DELETE FROM open_writes");
+        assert_eq!(journal.open_difference().unwrap().counts(), (4, 0));
+        journal.mend_open().unwrap();
+        assert_eq!(rows(&home), known);
+        end(&journal, "effect.settled", "h", 2, &json!({}));
+        assert_eq!(rows(&home).len(), 3);
+        tell(&journal, "effect.started", call.clone());
+        drop(journal);
+        tamper(&home, "DELETE FROM events WHERE seq = 2");
+    }
+}
