@@ -95,3 +95,37 @@ async fn an_amount_of_the_thing_that_is_written_is_its_own() {
     let question = made.report.questions.iter().find(|question| question.id.to_string() == "source:s3/body").unwrap();
     assert!(question.ask.contains("`75`, which is `.items[1].due` of @2"), "{}", question.ask);
 }
+
+#[tokio::test]
+async fn a_list_that_a_thing_has_is_asked_where_it_is_sent_the_same_or_changed() {
+    let issue = |id: u64, labels: &[&str]| json!({"id": id, "points": id % 2, "labels": labels});
+    let listed = json!({"items": [issue(40, &["web"]), issue(41, &["bug", "ui"]), issue(42, &["web"])]});
+    let update = |labels: Value| ("updateIssue", json!({"issue_id": 41, "labels": labels}));
+    let create = |labels: Value| ("createIssue", json!({"title": "Copy", "labels": labels}));
+    let added = " | . + ([\"stale\"] - .)";
+    let query = ".items[] | select(.points == 1) | {id, labels}";
+    for (read, query, (tool, sent), wanted) in [
+        (issue(41, &["bug", "ui"]), None, create(json!(["bug", "ui"])), Some(".labels".to_owned())),
+        (issue(41, &["bug", "ui"]), None, update(json!(["bug", "ui", "stale"])), Some(format!(".labels{added}"))),
+        (listed.clone(), Some(query), update(json!(["bug", "ui", "stale"])), Some(format!("{query} | .labels{added}"))),
+        // Which thing of the list it is, nothing says.
+        (listed.clone(), None, update(json!(["bug", "ui", "stale"])), Some(String::new())),
+        (listed.clone(), None, update(json!(["other"])), None),
+    ] {
+        let mut tale = Tale::new();
+        let of_one =
+            if read.get("items").is_some() { ("listIssues", json!({})) } else { ("getIssue", json!({"issue_id": 41})) };
+        tale.call(of_one.0, of_one.1, read).await;
+        query.iter().for_each(|query| tale.query(1, query));
+        tale.call(tool, sent, json!({"id": 1})).await;
+        let made = tale.made(&[]).await;
+        let question = made.report.questions.iter().find(|question| question.id.to_string() == "source:s2/labels");
+        let words =
+            question.map(|question| question.answers.iter().map(|answer| answer.word.clone()).collect::<Vec<_>>());
+        let expected = wanted.map(|jq| match jq.as_str() {
+            "" => vec!["always".to_owned()],
+            jq => vec![format!("@1{{{jq}}}"), "always".to_owned()],
+        });
+        assert_eq!(words, expected);
+    }
+}

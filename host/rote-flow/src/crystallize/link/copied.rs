@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use rote_plan::text_of;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::super::context::names_id;
 use super::super::occurrences::{Hit, amounts, names_title};
@@ -129,7 +129,11 @@ impl<'a> Linker<'a, '_> {
     fn is_of_target(&self, hit: &Hit) -> bool {
         let Some((_, way)) = hit.path.split_last() else { return false };
         let body = self.cx.body(self.cx.trace.calls[hit.call].response);
-        let Some(thing) = body.as_ref().and_then(|body| at(body, way)?.as_object()) else { return false };
+        body.as_ref().and_then(|body| at(body, way)?.as_object()).is_some_and(|thing| self.is_target(thing))
+    }
+
+    /// Whether a write sends the id of a thing.
+    pub(super) fn is_target(&self, thing: &Map<String, Value>) -> bool {
         let ids = thing.iter().filter(|(name, _)| names_id(name)).map(|(_, id)| text_of(id));
         let ids: Vec<String> = ids.collect();
         let mut found = false;

@@ -2,7 +2,7 @@
 
 use rote_plan::{At, Expression, Onward, Reference};
 use rote_types::command;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::super::bind::place::replace_at;
 use super::super::context::names_id;
@@ -76,7 +76,7 @@ impl Linker<'_, '_> {
         if reads.is_empty() {
             reads.extend(self.changed(&name, value));
         }
-        if reads.is_empty() {
+        if reads.is_empty() && !self.is_changed_of_target(&name, value) {
             return None;
         }
         self.whole.push(format!("{pointer}/"));
@@ -103,24 +103,66 @@ impl Linker<'_, '_> {
         })
     }
 
-    /// Where the one thing that was read last has this list under the same name with some elements fewer or more, and the program
-    /// that adds or takes away these.
+    /// Where the one thing that was printed or read last has this list under the same name, or with some elements fewer or more, and
+    /// the program that adds or takes away these.
     fn changed(&self, name: &str, value: &Value) -> Option<Read> {
         let sent = value.as_array().filter(|sent| !sent.is_empty() && self.call.is_write())?;
-        let earlier = self.draft.steps.iter().filter(|step| step.calls[0] < self.step.calls[0]);
-        let stays = earlier.filter(|step| step.broken.is_none() && step.out.is_none());
-        stays.rev().find_map(|step| {
-            let response = step.call(self.cx.trace).response;
-            let body = self.cx.body(response)?;
+        let of = |read: &Read, had: &Value, prefix: &str| {
             let (mut path, mut lists) = (String::new(), Vec::new());
-            lists_of_one(&body, &mut path, name, &mut lists);
+            lists_of_one(had, &mut path, name, &mut lists);
             lists.into_iter().find_map(|(list, had)| {
-                let jq = program_of(&list, had, sent)?;
-                let gives = self.cx.outputs(response, &jq).is_ok_and(|outputs| *outputs == [value.clone()]);
-                gives.then(|| Read { step: step.id.clone(), response, jq })
+                let jq = program_of(&format!("{prefix}{list}"), had, sent)?;
+                let read = Read { jq, ..read.clone() };
+                let gives = || self.cx.outputs(read.response, &read.jq).is_ok_and(|found| *found == [value.clone()]);
+                (!self.is_typed_before(name, value, &read) && gives()).then_some(read)
+            })
+        };
+        let printed = self.prints().into_iter().find_map(|(read, outputs)| match outputs.as_slice() {
+            [one] => of(&read, one, &format!("{} | ", read.jq)),
+            _ => None,
+        });
+        let earlier = self.draft.steps.iter().filter(|step| step.calls[0] < self.step.calls[0]);
+        let mut stays = earlier.filter(|step| step.broken.is_none() && step.out.is_none()).rev();
+        printed.or_else(|| {
+            stays.find_map(|step| {
+                let response = step.call(self.cx.trace).response;
+                of(&Read { step: step.id.clone(), response, jq: String::new() }, &*self.cx.body(response)?, "")
             })
         })
     }
+
+    /// Whether a thing of a list, which the write is for, has this list with some elements fewer or more: which thing that is in
+    /// another run no program says here.
+    fn is_changed_of_target(&self, name: &str, value: &Value) -> bool {
+        let Some(sent) = value.as_array().filter(|sent| !sent.is_empty() && self.call.is_write()) else { return false };
+        let before = &self.cx.trace.calls[..self.step.calls[0]];
+        before.iter().filter_map(|call| self.cx.body(call.response)).any(|body| {
+            let mut found = false;
+            each_object(&body, 0, &mut |thing| {
+                let list = thing.iter().find(|(key, inner)| same_name(key, name) && inner.is_array());
+                let had = list.and_then(|(_, list)| list.as_array());
+                found |=
+                    had.is_some_and(|had| had != sent && program_of(".", had, sent).is_some()) && self.is_target(thing);
+            });
+            found
+        })
+    }
+}
+
+/// Most levels of an answer that are looked through for things.
+const MAX_DEPTH: usize = 32;
+
+fn each_object(value: &Value, depth: usize, each: &mut impl FnMut(&Map<String, Value>)) {
+    let inner: Vec<&Value> = match value {
+        _ if depth > MAX_DEPTH => return,
+        Value::Object(members) => {
+            each(members);
+            members.values().collect()
+        }
+        Value::Array(items) => items.iter().collect(),
+        _ => return,
+    };
+    inner.into_iter().for_each(|one| each_object(one, depth + 1, each));
 }
 
 /// The lists of this name that are in an answer once: not in items of which there are several.
@@ -146,13 +188,16 @@ fn lists_of_one<'v>(value: &'v Value, path: &mut String, name: &str, found: &mut
     }
 }
 
-/// What makes the list that was sent of the one that was there.
+/// What makes the list that was sent of the one that was there, be it the same.
 fn program_of(list: &str, had: &[Value], sent: &[Value]) -> Option<String> {
     let without = |some: &[Value], others: &[Value]| -> Vec<Value> {
         some.iter().filter(|one| !others.contains(one)).cloned().collect()
     };
     let (added, gone) = (Value::from(without(sent, had)), Value::from(without(had, sent)));
     let none = Value::Array(Vec::new());
+    if had == sent {
+        return Some(list.to_owned());
+    }
     if had.is_empty() || (added == none) == (gone == none) {
         return None;
     }

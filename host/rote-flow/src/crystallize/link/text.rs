@@ -70,12 +70,7 @@ impl<'a> Linker<'a, '_> {
                 parts.extend(part());
             }
         };
-        let asked = |range: &Range<usize>, hits: &[&Hit]| {
-            let sources = Sources::of(self.cx, self.call, pointer, "", hits);
-            let reads = sources.likeliest().map_or_else(|| sources.best().collect(), |hit| vec![hit]);
-            let reads: Vec<Read> = reads.into_iter().map(|hit| self.read_of(hit)).collect();
-            (!reads.is_empty()).then(|| Part { range: range.clone(), reads, sure: None, exact: true })
-        };
+        let asked = |range: &Range<usize>, hits: &[&Hit]| self.asked(pointer, range, hits);
         let writes = self.call.is_write();
         for (printed, read) in self.printed_in(text) {
             for range in places(text, &printed) {
@@ -128,6 +123,14 @@ impl<'a> Linker<'a, '_> {
         }
         parts.sort_by_key(|part| part.range.start);
         parts
+    }
+
+    /// A part that is asked about; none without a place.
+    fn asked(&self, pointer: &str, range: &Range<usize>, hits: &[&Hit]) -> Option<Part> {
+        let sources = Sources::of(self.cx, self.call, pointer, "", hits);
+        let reads = sources.likeliest().map_or_else(|| sources.best().collect(), |hit| vec![hit]);
+        let reads: Vec<Read> = reads.into_iter().map(|hit| self.read_of(hit)).collect();
+        (!reads.is_empty()).then(|| Part { range: range.clone(), reads, sure: None, exact: true })
     }
 
     /// Where parameters that were asked for stand in a text, but for those that are a part of what a thing is called.
