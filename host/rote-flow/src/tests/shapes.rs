@@ -52,6 +52,21 @@ async fn calls_for_all_items_are_one_step() {
 }
 
 #[tokio::test]
+async fn writes_that_alternated_are_said_to_be_made_one_after_the_other() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "atlas"}), issues()).await;
+    for index in 0..3 {
+        tale.call("closeIssue", json!({"issue_id": at(index)}), json!({"id": 41 + index})).await;
+        tale.call("addComment", json!({"issue_id": at(index), "body": "Done"}), json!({"id": 900 + index})).await;
+    }
+    let made = tale.made(&[]).await;
+    let said: Vec<&str> = notes(&made).into_iter().filter(|note| note.contains("repeat")).collect();
+    let told = "s2, s4, s6 repeat for each of .items of s1 (3 of 3), as s2; s2 is made for all of them before s3 is, which stood \
+        between them";
+    assert_eq!(said, [told, "s3, s5, s7 repeat for each of .items of s1 (3 of 3), as s3"]);
+}
+
+#[tokio::test]
 async fn calls_for_some_items_are_for_those_that_a_query_showed_or_one_member_tells() {
     let tale = commented(&[at(0), at(2)]).await;
     let made = tale.made(&[]).await;

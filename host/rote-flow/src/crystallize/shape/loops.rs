@@ -73,8 +73,9 @@ pub(crate) fn fold(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
             Meant::Those(condition) => Some(condition),
             Meant::These => continue,
         };
+        let other = between(cx, draft, &group).find(|id| !merged.contains(id));
+        note(draft, &group, (condition.as_deref(), items.len()), other, desk);
         merged.extend(group.members.iter().skip(1).map(|member| draft.steps[member.position].id.clone()));
-        note(draft, &group, condition.as_deref(), items.len(), desk);
         merge(cx, draft, group, condition);
     }
     draft.steps.retain(|step| !merged.contains(&step.id));
@@ -283,17 +284,23 @@ fn question(
     }
 }
 
-fn note(draft: &Draft, group: &Group, condition: Option<&str>, of: usize, desk: &mut Desk) {
+/// The other writes between the members of a group.
+fn between(cx: &Context<'_>, draft: &Draft, group: &Group) -> impl Iterator<Item = String> {
+    let place = |member: Option<&Member>| member.map_or(0, |member| member.position);
+    let others = |at: &usize| !group.members.iter().any(|member| member.position == *at);
+    let all = (place(group.members.first())..place(group.members.last())).filter(others);
+    let writes = all.map(|at| &draft.steps[at]).filter(|step| step.out.is_none() && step.is_write(cx.trace));
+    writes.map(|step| step.id.clone())
+}
+
+fn note(draft: &Draft, group: &Group, (condition, of): (Option<&str>, usize), other: Option<String>, desk: &mut Desk) {
     let ids: Vec<&str> = group.members.iter().map(|member| draft.steps[member.position].id.as_str()).collect();
     let with = condition.map_or_else(String::new, |condition| format!(" with `{condition}`"));
-    let text = format!(
-        "{} repeat for each of {} of {}{with} ({} of {of}), as {}",
-        ids.join(", "),
-        jq_of(&group.array),
-        group.source,
-        ids.len(),
-        ids[0]
-    );
+    let (array, source, all, id) = (jq_of(&group.array), &group.source, ids.join(", "), ids[0]);
+    let mut text = format!("{all} repeat for each of {array} of {source}{with} ({} of {of}), as {id}", ids.len());
+    if let Some(other) = other {
+        text.push_str(&format!("; {id} is made for all of them before {other} is, which stood between them"));
+    }
     desk.note(Some(ids[0]), text, Some(command("--loop").assignment(ids[0], "no")));
 }
 
