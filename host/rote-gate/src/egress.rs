@@ -17,6 +17,7 @@ use rote_govern::egress::{AllowedRange, EgressRefusal, Target, address_verdict, 
 use rote_types::CallLimits;
 
 use crate::departure::Departure;
+use crate::request::ACCEPT_ENCODING;
 use crate::resolver::SystemResolver;
 use crate::{GateError, Resolve, UpstreamFailure};
 
@@ -230,6 +231,9 @@ fn build(key: &ClientKey, dial: &[SocketAddr]) -> Result<reqwest::Client, reqwes
     }
 }
 
+/// Content codings that compress (IANA HTTP Content Coding Registry), without the `x-` that some had.
+const CODINGS: [&str; 8] = ["gzip", "deflate", "br", "zstd", "compress", "dcb", "dcz", "pack200-gzip"];
+
 /// What the client asks when it was given no address: nobody.
 struct NoNames;
 
@@ -267,7 +271,33 @@ async fn read_answer(mut head: reqwest::Response, host: &str, limits: &CallLimit
         }
         answer.body.extend_from_slice(&chunk);
     }
-    Ok(answer)
+    let wrong = match left_encoded(head.headers()).filter(|_| !answer.body.is_empty()) {
+        Some(coding) => format!("it is encoded as `{coding}`, which is not one of those asked for: {ACCEPT_ENCODING}"),
+        None if is_compressed_text(&answer) => "it says that it is text, and is compressed once more".to_owned(),
+        None => return Ok(answer),
+    };
+    Err(UpstreamFailure::Encoding { host: host.to_owned(), message: wrong }.into())
+}
+
+/// Whether what is declared as text begins as gzip (RFC 1952 §2.3.1) or zstd (RFC 8878 §3.1.1) does: of two headers the client undoes
+/// one, and takes both away.
+fn is_compressed_text(answer: &Answer) -> bool {
+    let declared = answer.content_type.to_ascii_lowercase();
+    let text = ["json", "text/", "xml", "html", "x-www-form-urlencoded"].iter().any(|word| declared.contains(word));
+    text && (answer.body.starts_with(&[0x1f, 0x8b, 8]) || answer.body.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]))
+}
+
+/// What a body is still encoded as: the client undoes one coding in its plain spelling and takes the header away. Compressed bytes
+/// would be recorded, with what is to be masked in them. Words that are not codings (`utf-8`, `none`) say nothing.
+fn left_encoded(headers: &http::HeaderMap) -> Option<String> {
+    let compresses = |coding: &str| {
+        let coding = coding.trim().to_ascii_lowercase();
+        CODINGS.contains(&coding.strip_prefix("x-").unwrap_or(&coding))
+    };
+    let values =
+        headers.get_all(http::header::CONTENT_ENCODING).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let all = values.collect::<Vec<_>>().join(", ");
+    all.split(',').any(compresses).then_some(all)
 }
 
 /// Names a failure of the client. The text of the innermost cause has neither URL nor header in it.

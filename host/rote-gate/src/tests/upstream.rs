@@ -143,6 +143,34 @@ async fn a_body_that_is_not_what_its_encoding_says_is_an_error() {
 }
 
 #[tokio::test]
+async fn a_body_that_would_be_recorded_compressed_is_an_error() {
+    for (headers, body, wrong) in [
+        (&[("content-encoding", "GZIP")][..], &b"\x1f\x8b\x08..."[..], true),
+        (&[("content-encoding", "x-gzip")], b"\x1f\x8b\x08...", true),
+        (&[("content-encoding", "gzip, identity")], b"\x1f\x8b\x08...", true),
+        (&[("content-encoding", "gzip,")], b"\x1f\x8b\x08...", true),
+        (&[("content-encoding", "identity"), ("content-encoding", "Br")], b"{}", true),
+        (&[("content-encoding", "compress")], b"{}", true),
+        (&[("content-type", "application/json")], b"\x1f\x8b\x08...", true),
+        (&[("content-type", "application/gzip")], b"\x1f\x8b\x08...", false),
+        (&[("content-encoding", "identity")], b"{}", false),
+        (&[("content-encoding", "utf-8")], b"{}", false),
+        (&[("content-encoding", "GZIP")], b"", false),
+    ] {
+        let server = Server::start(move |_| answer("200 OK", headers, body)).await;
+        let world = World::new();
+        let call = world.call(&Surface::at(&server.url()), "get", json!({}));
+        let sent = world.send(&call, claim("GET", "/things/7")).await;
+        match sent {
+            Err(error) => {
+                assert!(wrong && matches!(failure(&error), UpstreamFailure::Encoding { .. }), "{headers:?}: {error}")
+            }
+            Ok(_) => assert!(!wrong, "{headers:?}"),
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_never_answers_is_left_at_the_first_byte_deadline() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
