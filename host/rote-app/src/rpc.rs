@@ -93,7 +93,7 @@ impl RpcRequest {
     /// # Errors
     /// The failure, with the id that it answers, null when none can be told (JSON-RPC 2.0 §5).
     pub fn read(text: &str) -> Result<Self, (Value, RpcFailure)> {
-        let message: Value = serde_json::from_str(text).map_err(|error| {
+        let message: Value = rote_types::read_json(text).map_err(|error| {
             (Value::Null, RpcFailure::new(PARSE_ERROR, format!("the message is not JSON: {error}")))
         })?;
         let invalid = |id: &Value, problem: &str| Err((id.clone(), RpcFailure::new(INVALID_REQUEST, problem)));

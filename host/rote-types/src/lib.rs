@@ -14,6 +14,7 @@ mod language;
 mod limits;
 mod manifest;
 mod near;
+mod number;
 mod pointer;
 mod ports;
 mod response;
@@ -36,6 +37,7 @@ pub use manifest::{
     SpecType,
 };
 pub use near::{did_you_mean, nearest};
+pub use number::{ReadError, check_numbers, read_json, whole_numbers};
 pub use pointer::{escape_token, unescape_token};
 pub use ports::{Clock, Entropy, Interrupt, NoInterrupt, QueryEngine, QueryError, QueryOutput, Requested};
 pub use response::{ResponseRef, ToolCall, next_link};

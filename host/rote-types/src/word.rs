@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::check_numbers;
+
 /// Deepest chain of `anyOf`/`oneOf`/`allOf`/`$ref` that is followed to find a type.
 const MAX_DEPTH: usize = 8;
 
@@ -145,11 +147,15 @@ pub fn read_word(root: &Value, schema: &Value, text: &str) -> Result<Value, Stri
         let written = value.to_string();
         !value.is_number() || !admits("string") || written == text
     };
-    if let Some(value) = parsed.filter(fits).filter(keeps) {
+    let exact = check_numbers(text);
+    if let Some(value) = parsed.filter(|_| exact.is_ok()).filter(fits).filter(keeps) {
         return Ok(value);
     }
     if admits("string") {
         return Ok(json!(text));
+    }
+    if let Err(lost) = exact {
+        return Err(format!("cannot be `{text}`: {lost}"));
     }
     if admits("array") {
         return read_word(root, &schema["items"], text).map(|item| json!([item]));

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use rote_types::{Classify, ErrorKind, QueryEngine, QueryError, ResponseId, escape_token};
+use rote_types::{Classify, ErrorKind, QueryEngine, QueryError, ReadError, ResponseId, escape_token, read_json};
 use serde_json::{Map, Value};
 
 use crate::template::{self, Piece, Reference};
@@ -148,8 +148,17 @@ impl Renderer<'_> {
         let [value] = values.as_slice() else {
             return Ok(Err(format!("gives {} values where one is needed", values.len())));
         };
-        let value: Value = serde_json::from_str(value)
-            .map_err(|source| WorkspaceError::Encode { what: "the result of a query", source })?;
+        let value = match read_json(value) {
+            Ok(value) => value,
+            Err(ReadError::Number(number)) => {
+                return Ok(Err(format!(
+                    "is the number {number}, which would lose digits (take it as text: `| tostring`)"
+                )));
+            }
+            Err(ReadError::Syntax(source)) => {
+                return Err(WorkspaceError::Encode { what: "the result of a query", source });
+            }
+        };
         let accepts_null = program.as_ref().is_none_or(|program| program.contains("//"));
         if value.is_null() && !accepts_null {
             return Ok(Err("is absent or null there (append `// null` inside the braces if null is meant)".to_owned()));

@@ -36,10 +36,12 @@ pub struct Batch {
 impl Batch {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let text = text_of(context, &self.calls)?;
-        let calls: Vec<BatchItem> = serde_json::from_str(&text).map_err(|error| {
-            let message = format!("the calls are not a list of tool calls: {error}");
+        let refused = |problem: String| {
+            let message = format!("the calls are not a list of tool calls: {problem}");
             usage(message, r#"rote batch ID '[{"tool_name": "x", "arguments": {}}]'"#)
-        })?;
+        };
+        let calls = rote_types::read_json(&text).map_err(|error| refused(error.to_string()))?;
+        let calls: Vec<BatchItem> = serde_json::from_value(calls).map_err(|error| refused(error.to_string()))?;
         let plan = BatchPlan {
             parallel: usize::from(self.parallel),
             references: self.references.chosen(),

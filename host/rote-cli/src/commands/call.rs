@@ -319,8 +319,8 @@ fn is_object(word: &str) -> bool {
 }
 
 fn object(text: &str) -> Result<Map<String, Value>> {
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| usage(format!("the arguments are not JSON: {error}"), HINT))?;
+    let value: Value = rote_types::read_json(text)
+        .map_err(|error| usage(format!("the arguments are not JSON that can be sent: {error}"), HINT))?;
     match value {
         Value::Object(fields) => Ok(fields),
         _ => Err(usage("the arguments are not a JSON object", HINT)),

@@ -36,11 +36,11 @@ impl Set {
             return Err(usage(format!("`{word}` is not an assignment"), "rote set NAME=VALUE …"));
         };
         if let Some(name) = name.strip_suffix(':') {
-            let value = serde_json::from_str(text)
+            let value = rote_types::read_json(text)
                 .map_err(|error| usage(format!("the value of `{name}` is not JSON: {error}"), "rote set NAME=TEXT"))?;
             return Ok((name, value));
         }
-        let value = match serde_json::from_str(text) {
+        let value = match rote_types::read_json(text) {
             Ok(value) if !self.text => value,
             _ => Value::String(text.to_owned()),
         };

@@ -53,7 +53,7 @@ fn parameter(word: &str) -> Option<Read> {
     let (name, text) = split(word)?;
     if let Some(name) = name.strip_suffix(':').filter(|name| !name.is_empty()) {
         let problem = |error| format!("`{name}:=` takes JSON: {error}");
-        let read = serde_json::from_str(text).map_err(problem);
+        let read = rote_types::read_json(text).map_err(problem);
         return Some(read.map(|value| (name.to_owned(), Parameter::Given(Given::Json(value)))));
     }
     let file = text.strip_prefix('@').filter(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));

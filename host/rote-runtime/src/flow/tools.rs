@@ -20,8 +20,10 @@ const WORKSPACE_BYTES: usize = 128 << 10;
 /// Reads a call as the guest wrote it.
 fn decode(call: tools::ToolCall) -> Result<ToolCall, RunError> {
     let adapter: AdapterId = call.adapter.parse().map_err(|_| invalid("/adapter", "not an adapter id"))?;
-    let arguments: Value =
-        serde_json::from_str(&call.arguments).map_err(|error| invalid("/arguments", &format!("not JSON: {error}")))?;
+    let mut arguments: Value = rote_types::read_json(&call.arguments)
+        .map_err(|error| invalid("/arguments", &format!("not JSON that can be sent: {error}")))?;
+    // A guest may have read it as a float.
+    rote_types::whole_numbers(&mut arguments).map_err(|error| invalid("/arguments", &error.to_string()))?;
     if !arguments.is_object() {
         return Err(invalid("/arguments", "not an object"));
     }
