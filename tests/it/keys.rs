@@ -208,3 +208,18 @@ fn a_key_that_was_typed_is_not_frozen_into_a_flow() {
     ok(&home, &["run", "notes", "key=k3"]);
     assert!(String::from_utf8_lossy(&api.received().last().unwrap().body).contains("k3"));
 }
+
+#[test]
+fn a_new_key_that_is_typed_for_each_attempt_does_not_make_another_call_of_it() {
+    let (home, api, losing) = till();
+    losing.store(1, SeqCst);
+    let call = |key: &[&str]| home.rote(&[&["call", "till", "note", "item=pen", "-w", "w"], key].concat());
+    assert_eq!(call(&["idempotency_key=k1"]).code, 8);
+    for key in [&["idempotency_key=k2"][..], &[]] {
+        let again = call(key);
+        assert!(again.code == 10 && again.stderr.contains("may have happened"), "{again}");
+    }
+    assert_eq!(arrived(&api).0, 1);
+    ok(&home, &["doubts", "settle", "-w", "w", "--retry", "@1", "-y"]);
+    assert_eq!(call(&["idempotency_key=k2"]).code, 0);
+}

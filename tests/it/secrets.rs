@@ -32,6 +32,19 @@ fn a_typed_value_is_sent_and_masked_in_log_answer_journal_and_dry_run() {
 }
 
 #[test]
+fn a_file_of_the_keys_is_not_read_for_a_call() {
+    let (home, server) = tracker();
+    let (before, link) = (server.requests().len(), home.work().join("link"));
+    std::os::unix::fs::symlink(home.home().join("secrets/tokens.json"), &link).unwrap();
+    for file in [home.home().join("secrets/tokens.json"), home.home().join("adapters/../secrets/tokens.json"), link] {
+        let body = format!("body=@{}", file.display());
+        let run = home.rote(&["call", "tracker", "addComment", "project=atlas", "number=1", &body]);
+        assert!(run.code == 6 && run.stderr.contains("among the keys and secrets of the home"), "{run}");
+    }
+    assert_eq!(server.requests().len(), before);
+}
+
+#[test]
 fn a_delete_that_waits_for_a_person_does_not_repeat_the_value() {
     let (home, _server) = tracker();
     let project = format!("project={SECRET}");

@@ -141,6 +141,17 @@ impl Session {
         Err(AppError::new(ErrorKind::Denied, message).with_hint("name a file elsewhere"))
     }
 
+    /// Refuses a file of the keys and the vault, whatever leads there: what is read for somebody is sent.
+    pub(crate) fn check_no_secret(&self, path: &Path) -> Result<(), AppError> {
+        let real = |path: &Path| path.canonicalize().ok();
+        let secrets = real(&self.host.home()?.secrets_dir());
+        if secrets.zip(real(path)).is_none_or(|(secrets, path)| !path.starts_with(secrets)) {
+            return Ok(());
+        }
+        let message = format!("`{}` is among the keys and secrets of the home, which no call reads", path.display());
+        Err(AppError::new(ErrorKind::Denied, message).with_hint("rote token list"))
+    }
+
     /// The bytes of a body as it is kept.
     fn body_bytes(&self, response: ResponseId) -> Result<Vec<u8>, AppError> {
         Ok(match self.body(response)? {

@@ -49,7 +49,9 @@ impl Session {
     /// # Errors
     /// `NotFound` when there is none, Limit when it is longer than `most` bytes.
     pub fn read_file(&self, path: &Path, most: u64) -> Result<Vec<u8>, AppError> {
-        Ok(read_capped(&self.absolute(path), most)?)
+        let path = self.absolute(path);
+        self.check_no_secret(&path)?;
+        Ok(read_capped(&path, most)?)
     }
 
     /// Returns a path of the client's as an absolute one.

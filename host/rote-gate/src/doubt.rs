@@ -210,11 +210,12 @@ pub(crate) fn refuse_number(workspace: &Workspace, response: ResponseId, started
 pub(crate) fn refuse_same(
     parts: &GateParts,
     invocation: &Invocation,
-    (response, arguments): (ResponseId, Sha256Digest),
+    record: &EffectRecord,
     logged: &Value,
 ) -> Result<(), GateError> {
     let Invocation { workspace, adapter, tool, .. } = invocation;
-    let call = Call { journal: &parts.journal, arguments, logged };
+    let (response, arguments) = (record.response, record.args_digest);
+    let call = Call { journal: &parts.journal, arguments, bare: record.call_digest.unwrap_or(arguments), logged };
     let known = workspace.doubts_of(&adapter.id, &tool.name)?;
     if let Some(doubt) = call.same_among(workspace, known.into_iter().filter(|known| known.id != response))? {
         return Err(GateError::SameInDoubt { doubt: Box::new(doubt), outer: None });
@@ -263,6 +264,8 @@ pub(crate) fn refuse_same(
 struct Call<'c> {
     journal: &'c Journal,
     arguments: Sha256Digest,
+    /// The digest without an idempotency key.
+    bare: Sha256Digest,
     /// The arguments as a log has them.
     logged: &'c Value,
 }
@@ -277,7 +280,10 @@ impl Call<'_> {
         for known in known {
             // The log has masked arguments; the journal knows the digest of those that were sent.
             let same = match self.journal.started(workspace.identity(), known.id)? {
-                Some(started) => started.body["args_digest"] == json!(self.arguments),
+                Some(started) => {
+                    let known = started.body.get("call_digest").unwrap_or(&started.body["args_digest"]);
+                    *known == json!(self.bare)
+                }
                 // `1` and `1.0` are the same number.
                 None => {
                     let canonical = |value: &Value| canonical_json(value).ok();

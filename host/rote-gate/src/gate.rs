@@ -191,8 +191,7 @@ impl Gate {
         if !invocation.dry_run {
             doubt::refuse_begun(&self.parts.journal, &invocation.workspace, record.response)?;
         }
-        let call = (record.response, record.args_digest);
-        doubt::refuse_same(&self.parts, invocation, call, case.shown_arguments(invocation))
+        doubt::refuse_same(&self.parts, invocation, record, case.shown_arguments(invocation))
     }
 
     /// Writes the start, using a confirm token up where one is needed.

@@ -96,6 +96,9 @@ pub struct EffectRecord {
     pub tool_digest: ToolDigest,
     /// Digest of the canonical arguments.
     pub args_digest: Sha256Digest,
+    /// The same without the idempotency key of the call, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_digest: Option<Sha256Digest>,
     /// Names of the headers that a person added to the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<String>,
@@ -390,6 +393,7 @@ mod tests {
             fingerprint: Fingerprint("mcp_x".into()),
             tool_digest: ToolDigest("d".into()),
             args_digest: sha256(b"{}"),
+            call_digest: None,
             headers: Vec::new(),
             credentials: vec!["GITHUB_TOKEN".into()],
             idempotency_key: None,

@@ -109,16 +109,28 @@ impl Binder<'_, '_> {
             (true, []) if in_programs => Vec::new(),
             (true, []) => return self.nowhere(value),
             (true, [only]) if !self.was_named(value) => vec![only.clone()],
-            (true, several) => self.ask(value, several)?,
+            (true, several) => self.ask(value, several, None)?,
             (false, others) => {
+                let (texts, others): (Vec<Place>, Vec<Place>) =
+                    others.iter().cloned().partition(|place| self.is_told(place, value));
                 if !others.is_empty() {
-                    let text = format!("also {value} at {}, which `{}` is not", spots(others), self.name);
-                    let flag = at_places(self.name, value, others);
+                    let text = format!("also {value} at {}, which `{}` is not", spots(&others), self.name);
+                    let flag = at_places(self.name, value, &others);
                     self.desk.note(None, text, Some(flag));
+                }
+                if !texts.is_empty() {
+                    loose.extend(self.ask(value, &texts, Some("the parameter is not a part of these texts"))?);
                 }
                 loose
             }
         };
+        // A text that a query looks for is the text, also where it is written as a number.
+        let is_text = |place: &Place| {
+            let step = self.draft.steps.iter().find(|step| step.id == place.step);
+            step.and_then(|step| literal_at(&step.arguments, &place.pointer)).is_some_and(|literal| literal.is_string())
+        };
+        let texts = by_name_only(value) && bound.iter().any(is_text);
+        let in_programs = in_programs || texts && self.in_programs(value, None);
         let mut example = in_programs.then(|| Value::from(value));
         for place in &bound {
             let (name, step) = (self.name, self.step_of(place));
@@ -171,7 +183,20 @@ impl Binder<'_, '_> {
         found
     }
 
-    fn ask(&mut self, value: &str, places: &[Place]) -> Result<Vec<Place>, FlowError> {
+    /// Whether a write tells the value as a part of a text.
+    fn is_told(&self, place: &Place, value: &str) -> bool {
+        let step = self.steps().find(|step| step.id == place.step).filter(|step| step.is_write(self.cx.trace));
+        let mut found = false;
+        if let Some(step) = step.filter(|_| value.len() > 1) {
+            walk_literals(&step.arguments, &mut |pointer, literal| {
+                found |= pointer == place.pointer && literal.as_str().is_some_and(|text| text != value);
+            });
+        }
+        found
+    }
+
+    /// Asks which of these places are the parameter's; `none` is an answer where it says what that means.
+    fn ask(&mut self, value: &str, places: &[Place], none: Option<&str>) -> Result<Vec<Place>, FlowError> {
         let name = self.name;
         let one = |place: &Place| {
             let flag = at_places(name, value, std::slice::from_ref(place));
@@ -180,6 +205,8 @@ impl Binder<'_, '_> {
         let mut answers: Vec<Answer> = places.iter().map(one).collect();
         let all = format!("`{name}` is what stands in all of them");
         answers.push(Answer::new("all", all, at_places(name, value, places)));
+        let id = QuestionId::Param(name.to_owned());
+        answers.extend(none.map(|means| Answer::by_id(&id, "none", means.to_owned())));
         let evidence = places.iter().map(|place| Evidence {
             what: format!("{value} stands at {}", spot(place)),
             response: None,
@@ -187,7 +214,7 @@ impl Binder<'_, '_> {
             value: Value::from(value),
         });
         let taken = self.desk.ask(Question {
-            id: QuestionId::Param(name.to_owned()),
+            id,
             kind: QuestionKind::Value,
             ask: format!("{value} stands at {}: which of them is `{name}`?", spots(places)),
             places: places.to_vec(),

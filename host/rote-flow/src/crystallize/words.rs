@@ -17,8 +17,15 @@ pub(crate) fn by_text(literal: &Value, name: &str, value: &str) -> Option<Expres
     if text_of(literal) == value {
         return Some(parameter());
     }
-    let text = literal.as_str().filter(|_| value.chars().count() >= MIN_EMBEDDED_CHARS)?;
+    let text = literal.as_str().filter(|_| is_embedded(value))?;
     joined(text, places(text, value).into_iter().map(|range| (range, parameter())))
+}
+
+/// Whether a value is looked for inside longer text: one of two characters where it is a name (`Bo`) or a number (which is asked).
+fn is_embedded(value: &str) -> bool {
+    let count = value.chars().count();
+    let short = value.starts_with(char::is_uppercase) || value.bytes().all(|byte| byte.is_ascii_digit());
+    count >= MIN_EMBEDDED_CHARS || count + 1 == MIN_EMBEDDED_CHARS && short
 }
 
 /// Where a value stands in a text as words of it, or as the day of a time.

@@ -184,3 +184,23 @@ async fn a_name_that_only_what_the_job_made_has_is_ambiguous_where_another_value
     let error = with(&tale, &["issue_id"], &[]).await.unwrap_err().to_string();
     assert!(error.contains("`is_7` at s1:/issue_id, `is_9` at s3:/issue_id; say which"), "{error}");
 }
+
+#[tokio::test]
+async fn a_parameter_that_a_text_of_a_write_tells_is_asked_and_a_short_name_is_put_in() {
+    let mut tale = Tale::new();
+    tale.call("getIssue", json!({"issue_id": 77}), json!({"id": 77})).await;
+    tale.call("addComment", json!({"issue_id": 77, "body": "Replacement for 77"}), json!({"id": 1})).await;
+    let made = tale.made(&[("issue_id", Some("77"))]).await;
+    let words: Vec<&str> = made.report.questions[0].answers.iter().map(|answer| answer.word.as_str()).collect();
+    assert_eq!((open(&made), words), (vec!["param:issue_id"], vec!["s2:/body", "all", "none"]));
+    for (word, body) in
+        [("all", json!({"$text": ["Replacement for ", {"$param": "issue_id"}]})), ("none", json!("Replacement for 77"))]
+    {
+        let made = with(&tale, &["issue_id=77"], &[("param:issue_id", word)]).await.unwrap();
+        assert_eq!((open(&made), &steps(&made)["s2"]["body"]), (vec![], &body), "{word}");
+    }
+    let mut tale = Tale::new();
+    tale.call("createIssue", json!({"title": "Call Bo at Lindqvist", "customer": "Bo"}), json!({"id": 1})).await;
+    let made = tale.made(&[("name", Some("Bo"))]).await;
+    assert_eq!(steps(&made)["s1"]["title"], json!({"$text": ["Call ", {"$param": "name"}, " at Lindqvist"]}));
+}
