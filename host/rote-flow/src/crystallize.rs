@@ -135,7 +135,7 @@ impl Crystallizer {
         library.check_free(&request.name, request.force)?;
         let engine = self.replayer.runtime.query_engine();
         let Drafted { frontmatter, plan, parameters, calls, recorded, mut report, told } =
-            self.drafted(request, &*engine)?;
+            self.drafted(request, instead_of, &*engine)?;
         let package = Package::of_plan(frontmatter, plan.clone())?;
         let (replayed, recording) = replay::replay(&self.replayer, &package, calls, &parameters, &recorded).await?;
         report.replayed_calls = replayed;
@@ -165,7 +165,12 @@ impl Crystallizer {
     }
 
     /// The passes, in order.
-    fn drafted(&self, request: &CrystallizeRequest, engine: &dyn QueryEngine) -> Result<Drafted, FlowError> {
+    fn drafted(
+        &self,
+        request: &CrystallizeRequest,
+        instead_of: Option<&Made>,
+        engine: &dyn QueryEngine,
+    ) -> Result<Drafted, FlowError> {
         let surface = &*self.pins.surface;
         let workspace = Workspace::open(&self.pins.library.home, &request.workspace)?;
         let mut trace = Trace::read(&workspace)?;
@@ -197,7 +202,7 @@ impl Crystallizer {
         parameters.describe(&cx, &draft, &mut report)?;
         let plan = draft.plan(&trace, parameters.declarations());
         world::try_changed(&cx, &draft, &plan, &parameters, &mut desk);
-        desk.refuse_strays()?;
+        desk.refuse_strays(&instead_of.map(|made| made.asked.clone()).unwrap_or_default())?;
         desk.weigh(&draft.steps.iter().map(|step| step.id.as_str()).collect(), &closure::for_writes(&trace, &draft));
         let made = draft.calls(&trace);
         let responses: Vec<ResponseId> = made.iter().map(|call| call.response).collect();

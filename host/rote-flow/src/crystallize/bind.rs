@@ -129,7 +129,8 @@ impl Binder<'_, '_> {
             let step = self.draft.steps.iter().find(|step| step.id == place.step);
             step.and_then(|step| literal_at(&step.arguments, &place.pointer)).is_some_and(|literal| literal.is_string())
         };
-        let texts = by_name_only(value) && bound.iter().any(is_text);
+        let all = chance.iter().all(|place| bound.contains(place));
+        let texts = by_name_only(value) && all && bound.iter().any(is_text);
         let in_programs = in_programs || texts && self.in_programs(value, None);
         let mut example = in_programs.then(|| Value::from(value));
         for place in &bound {

@@ -128,15 +128,27 @@ impl Desk {
         self.left_out.insert(at, dropped);
     }
 
-    /// Refuses an answer to a question that nobody asked, and one that is none of the words of its question.
-    pub(crate) fn refuse_strays(&self) -> Result<(), FlowError> {
-        let Some((stray, word)) = self.given.iter().find(|(id, _)| !self.used.contains(*id)) else { return Ok(()) };
-        if let Some(words) = self.misread.get(stray) {
-            return Err(misread(stray, word, words.iter().map(String::as_str)));
+    /// Refuses an answer to a question that nobody asked, and one that is none of the words of its question. One that was
+    /// asked before, and that another answer leaves nothing of, is not needed.
+    pub(crate) fn refuse_strays(&mut self, before: &BTreeMap<String, String>) -> Result<(), FlowError> {
+        let strays: Vec<(String, String)> = self
+            .given
+            .iter()
+            .filter(|(id, _)| !self.used.contains(*id))
+            .map(|(id, word)| (id.clone(), word.clone()))
+            .collect();
+        for (stray, word) in strays {
+            if let Some(words) = self.misread.get(&stray) {
+                return Err(misread(stray, &word, words.iter().map(String::as_str)));
+            }
+            if !before.contains_key(&stray) {
+                let asked: Vec<String> = self.questions.iter().map(|question| question.id.to_string()).collect();
+                let asked = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
+                return Err(FlowError::Usage { message: format!("there is not a question `{stray}`; asked: {asked}") });
+            }
+            self.note(None, format!("the answer to `{stray}` is not needed: it is not asked any more"), None);
         }
-        let asked: Vec<String> = self.questions.iter().map(|question| question.id.to_string()).collect();
-        let asked = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
-        Err(FlowError::Usage { message: format!("there is not a question `{stray}`; asked: {asked}") })
+        Ok(())
     }
 
     /// Returns the questions that nobody has answered.

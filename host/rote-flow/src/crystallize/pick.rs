@@ -62,10 +62,11 @@ pub(crate) fn properties(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -
             found.push((pointer.to_owned(), reference.clone()));
         });
         let mut replaced = Vec::new();
-        for (pointer, reference) in found {
-            let picker = Picker { cx, draft, step, pointer: &pointer, typed: &typed };
-            if let Some(jq) = picker.pick(&reference, desk, &mut said)? {
-                replaced.push((pointer.clone(), reference.jq, jq));
+        for (pointer, reference) in &found {
+            let alone = found.iter().all(|(other, one)| other != pointer || one == reference);
+            let picker = Picker { cx, draft, step, pointer, typed: &typed, alone };
+            if let Some(jq) = picker.pick(reference, desk, &mut said)? {
+                replaced.push((pointer.clone(), reference.jq.clone(), jq));
             }
         }
         let arguments = &mut draft.steps[position].arguments;
@@ -100,6 +101,8 @@ struct Picker<'a, 'b> {
     step: &'a DraftStep,
     pointer: &'a str,
     typed: &'a BTreeSet<String>,
+    /// Whether nothing else is taken at this place: an answer that names one item is not that of several.
+    alone: bool,
 }
 
 impl Picker<'_, '_> {
@@ -276,6 +279,7 @@ impl Picker<'_, '_> {
             })
             .filter(|(field, _)| !super::context::names_id(field) || *field == "key")
             .collect();
+        fields.retain(|(field, value)| self.alone && self.gives(item, &with_field(item, field, value)));
         fields.sort_by_key(|(field, _)| rank(field));
         fields.truncate(MAX_FIELDS);
         let answer = |word: String, means: String| Answer::by_id(&id, word, means);

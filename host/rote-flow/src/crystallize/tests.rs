@@ -59,3 +59,12 @@ async fn a_write_in_doubt_is_refused_unless_it_is_skipped() {
     request.skip = vec![ResponseId(1)];
     assert_eq!(draft(&request).unwrap().steps.iter().map(|step| step.id.as_str()).collect::<Vec<_>>(), ["s2"]);
 }
+
+#[test]
+fn an_answer_that_another_one_leaves_nothing_of_is_not_needed() {
+    let map = |id: &str, text: &str| std::collections::BTreeMap::from([(id.to_owned(), text.to_owned())]);
+    let mut desk = super::desk::Desk::of(&map("pick:s3/contact_id", "position"));
+    assert!(desk.refuse_strays(&map("pick:s4/contact_id", "which?")).is_err());
+    desk.refuse_strays(&map("pick:s3/contact_id", "which?")).unwrap();
+    assert_eq!(desk.notes[0].text, "the answer to `pick:s3/contact_id` is not needed: it is not asked any more");
+}

@@ -18,7 +18,9 @@ pub(crate) fn by_text(literal: &Value, name: &str, value: &str) -> Option<Expres
         return Some(parameter());
     }
     let text = literal.as_str().filter(|_| is_embedded(value))?;
-    joined(text, places(text, value).into_iter().map(|range| (range, parameter())))
+    let short = value.chars().count() < MIN_EMBEDDED_CHARS;
+    let found = places(text, value).into_iter().filter(|range| !short || stands_alone(text, range));
+    joined(text, found.map(|range| (range, parameter())))
 }
 
 /// Whether a value is looked for inside longer text: one of two characters where it is a name (`Bo`) or a number (which is asked).
@@ -26,6 +28,17 @@ fn is_embedded(value: &str) -> bool {
     let count = value.chars().count();
     let short = value.starts_with(char::is_uppercase) || value.bytes().all(|byte| byte.is_ascii_digit());
     count >= MIN_EMBEDDED_CHARS || count + 1 == MIN_EMBEDDED_CHARS && short
+}
+
+/// Whether what stands there is not a part of a longer number, a day, a time or a name: `12` is not in `2026-12-31`.
+fn stands_alone(text: &str, range: &Range<usize>) -> bool {
+    let joins = |mut rest: std::iter::Take<&mut dyn Iterator<Item = char>>| {
+        let mark = rest.next().is_some_and(|c| "-./:,".contains(c));
+        mark && rest.next().is_some_and(char::is_alphanumeric)
+    };
+    let before: &mut dyn Iterator<Item = char> = &mut text[..range.start].chars().rev();
+    let after: &mut dyn Iterator<Item = char> = &mut text[range.end..].chars();
+    !joins(before.take(2)) && !joins(after.take(2))
 }
 
 /// Where a value stands in a text as words of it, or as the day of a time.

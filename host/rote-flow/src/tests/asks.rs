@@ -4,9 +4,9 @@ use rote_types::{Clock as _, ResponseId};
 use rote_workspace::Ask;
 use serde_json::{Value, json};
 
-use super::support::Ticking;
+use super::support::{Ticking, wish};
 use super::tale::{Tale, notes, open, steps};
-use crate::Crystallized;
+use crate::{CrystallizeRequest, Crystallized};
 
 fn plain(condition: &str, program: &str, held: bool) -> Ask {
     Ask {
@@ -449,4 +449,23 @@ async fn a_write_behind_one_with_a_condition_is_asked_unless_it_waits_for_it() {
     tale.call("createEvent", json!({"title": "New"}), json!({"id": "ev_7"})).await;
     tale.call("updateEvent", json!({"event_id": "@2{.id}", "title": "x"}), json!({"id": "ev_7"})).await;
     assert_eq!(open(&tale.made(&[]).await), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_condition_has_a_parameter_that_looks_like_a_number() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), json!({"items": [{"title": "1.4"}]})).await;
+    asks(&tale, &plain("is-empty", "[.items[] | select(.title == \"1.6\")]", true));
+    tale.call("createIssue", json!({"title": "1.6", "text": "Release 1.6"}), json!({"id": 3})).await;
+    let made = |word: &str| {
+        let answers = [("param:version".to_owned(), word.to_owned())].into();
+        CrystallizeRequest { params: vec!["version=1.6".parse().unwrap()], answers, force: true, ..wish(&[]) }
+    };
+    let all = tale.wish(&made("all")).await.unwrap();
+    let condition = when(&all, "s2").to_string();
+    assert!(condition.contains("$version") && !condition.contains("1.6"), "{condition}");
+    // Who says that one place is it leaves the condition as it was, and reads so.
+    let one = tale.wish(&made("s2:/text")).await.unwrap();
+    assert!(when(&one, "s2").to_string().contains("1.6"));
+    assert!(notes(&one).contains(&"also in the query of s2: \"1.6\""), "{:?}", notes(&one));
 }

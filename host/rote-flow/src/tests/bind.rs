@@ -200,6 +200,10 @@ async fn a_parameter_that_a_text_of_a_write_tells_is_asked_and_a_short_name_is_p
         assert_eq!((open(&made), &steps(&made)["s2"]["body"]), (vec![], &body), "{word}");
     }
     let mut tale = Tale::new();
+    tale.call("getIssue", json!({"issue_id": 12}), json!({"id": 12})).await;
+    tale.call("addComment", json!({"issue_id": 12, "body": "Due 2026-12-31, 12:30, v1.12"}), json!({"id": 1})).await;
+    assert!(open(&tale.made(&[("issue_id", Some("12"))]).await).is_empty());
+    let mut tale = Tale::new();
     tale.call("createIssue", json!({"title": "Call Bo at Lindqvist", "customer": "Bo"}), json!({"id": 1})).await;
     let made = tale.made(&[("name", Some("Bo"))]).await;
     assert_eq!(steps(&made)["s1"]["title"], json!({"$text": ["Call ", {"$param": "name"}, " at Lindqvist"]}));

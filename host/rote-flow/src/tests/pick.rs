@@ -128,3 +128,17 @@ async fn a_flag_to_paste_quotes_the_words_of_a_server() {
     let word = answer.word.replace('\'', r"'\''");
     assert_eq!(answer.flag, format!("--answer pick:s2/issue_id='{word}'"));
 }
+
+#[tokio::test]
+async fn an_answer_that_is_offered_is_taken() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), issues()).await;
+    let text = "@1{.items[1].title} and @1{.items[2].title}";
+    tale.call("createIssue", json!({"title": "Both", "text": text}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(open(&made), ["pick:s2/text"]);
+    for answer in &made.report.questions[0].answers {
+        let made = tale.answered_with(&[("pick:s2/text", &answer.word)]).await;
+        assert!(answer.word == "skip" || made.is_ok_and(|made| open(&made).is_empty()), "{}", answer.word);
+    }
+}

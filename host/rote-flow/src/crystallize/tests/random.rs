@@ -162,7 +162,7 @@ impl Bench {
     fn made(&self, case: &Case, mut request: CrystallizeRequest) -> Result<End, String> {
         let engine = self.fixture.runtime.query_engine();
         for _ in 0..12 {
-            let drafted = match self.fixture.flows.crystallizer.drafted(&request, &*engine) {
+            let drafted = match self.fixture.flows.crystallizer.drafted(&request, None, &*engine) {
                 Ok(drafted) => drafted,
                 Err(error) if case.is_said_otherwise(&mut request, &error.to_string()) => continue,
                 Err(error) => return Ok(End::Refused(reason(&error.to_string()))),
