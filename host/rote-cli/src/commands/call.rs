@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use rote_app::{CallDone, CallRequest, Called, PageBounds, Parameter, Wanted};
-use rote_types::WorkspaceName;
+use rote_types::{ReadError, WorkspaceName};
 use serde_json::{Map, Value, json};
 
 use crate::ask::with_bindings;
@@ -319,8 +319,10 @@ fn is_object(word: &str) -> bool {
 }
 
 fn object(text: &str) -> Result<Map<String, Value>> {
-    let value: Value = rote_types::read_json(text)
-        .map_err(|error| usage(format!("the arguments are not JSON that can be sent: {error}"), HINT))?;
+    let value = rote_types::read_json(text).map_err(|error| match error {
+        ReadError::Syntax(error) => usage(format!("the arguments are not JSON: {error}"), HINT),
+        ReadError::Number(_) => usage(format!("the arguments cannot be sent: {error}"), HINT),
+    })?;
     match value {
         Value::Object(fields) => Ok(fields),
         _ => Err(usage("the arguments are not a JSON object", HINT)),

@@ -373,7 +373,11 @@ impl Binder<'_, '_> {
         }
         let mut values = found.into_iter();
         match (values.next(), values.next()) {
-            (None, _) => Err(self.refuse(self.gone_argument())),
+            // What a call that falls out was asked for may stand in what stays: its day in a time, its words in a text.
+            (None, _) => match self.gone_value().filter(|value| self.holding(value, false) != Holding::default()) {
+                Some(value) => self.by_value(&value),
+                None => Err(self.refuse(self.gone_argument())),
+            },
             (Some(only), None) => match self.typed_before(&only) {
                 Some(other) => Err(self.different(&[other, only])),
                 None => {
@@ -420,6 +424,17 @@ impl Binder<'_, '_> {
             });
             typed
         })
+    }
+
+    /// The one value that was typed under the name into calls that fall out.
+    fn gone_value(&self) -> Option<String> {
+        let mut found = BTreeSet::new();
+        for (_, step) in self.draft.steps.iter().enumerate().filter(|(position, _)| !self.kept.contains(position)) {
+            place::walk_named(&step.arguments, self.name, &mut |_, value| {
+                found.insert((value.is_string() || value.is_number()).then(|| text_of(value)));
+            });
+        }
+        found.pop_first().filter(|_| found.is_empty())?.filter(|value| !value.is_empty())
     }
 
     /// No argument of a step that stays has the name: perhaps one of a step that falls out has.

@@ -208,3 +208,17 @@ async fn a_parameter_that_a_text_of_a_write_tells_is_asked_and_a_short_name_is_p
     let made = tale.made(&[("name", Some("Bo"))]).await;
     assert_eq!(steps(&made)["s1"]["title"], json!({"$text": ["Call ", {"$param": "name"}, " at Lindqvist"]}));
 }
+
+#[tokio::test]
+async fn a_parameter_of_a_call_that_falls_out_is_what_stays_of_its_value() {
+    let mut tale = Tale::new();
+    tale.call("searchContacts", json!({"q": "2026-11-24"}), json!({"items": []})).await;
+    tale.call("createEvent", json!({"title": "Lunch", "start": "2026-11-24T12:00:00Z"}), json!({"id": 1})).await;
+    let made = tale.made(&[("q", None)]).await;
+    assert_eq!(steps(&made)["s2"]["start"], json!({"$text": [{"$param": "q"}, "T12:00:00Z"]}));
+    let mut tale = Tale::new();
+    tale.call("searchContacts", json!({"q": "else"}), json!({"items": []})).await;
+    tale.call("createEvent", json!({"title": "Lunch", "start": "2026-11-24T12:00:00Z"}), json!({"id": 1})).await;
+    let error = tale.wish(&wish(&[("q", None)])).await.unwrap_err().to_string();
+    assert!(error.contains("only an argument of s1"), "{error}");
+}

@@ -182,3 +182,15 @@ async fn what_each_item_was_looked_at_for_before_it_was_written_is_asked() {
     let made = tale.made(&[]).await;
     assert!(open(&made).iter().any(|id| id.starts_with("when:")), "{:?}", made.plan);
 }
+
+#[tokio::test]
+async fn a_run_that_skips_what_its_result_needs_ends_well_without_one() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), json!({"items": [{"id": 41, "state": "open"}]})).await;
+    tale.query(1, "[.items[] | select(.state == \"done\")] | length");
+    tale.call("createIssue", json!({"title": "Upgrade"}), json!({"id": 7})).await;
+    tale.call("addComment", json!({"issue_id": "@2{.id}", "body": "Now"}), json!({"id": 8})).await;
+    let made = tale.answered_with(&[("when:s2", "yes")]).await.unwrap();
+    let result = serde_json::to_value(&made.plan.result).unwrap();
+    assert_eq!(result["$default"][1], Value::Null, "{result}");
+}

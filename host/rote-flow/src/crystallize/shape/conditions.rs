@@ -10,7 +10,7 @@ mod reading;
 
 use std::collections::BTreeSet;
 
-use rote_plan::{Condition, Expression, Reference};
+use rote_plan::{Condition, Expression, Onward, Reference};
 use rote_types::command;
 use rote_workspace::{Ask, AskKind, ResponseState};
 use serde_json::Value;
@@ -72,16 +72,43 @@ pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
     Ok(())
 }
 
-/// Gives the result a value where the step that it comes from may be skipped.
+/// Gives the result a value where the step that it comes from may be skipped, by its condition or since it needs one that is.
 pub(crate) fn of_result(draft: &mut Draft) {
     let mut result = std::mem::replace(&mut draft.result, Expression::Literal(Value::Null));
+    let skippable = skippable(draft);
     replace_references(&mut result, &mut |reference| {
-        let step = draft.steps.iter().find(|step| step.id == reference.step && step.when.is_some())?;
+        let step = draft.steps.iter().find(|step| step.id == reference.step && skippable.contains(&step.id))?;
         let instead = step.instead.as_ref().and_then(|instead| instead.of(reference));
         let instead = instead.map_or(Expression::Literal(Value::Null), Expression::From);
         Some(Expression::Default(Box::new(Expression::From(reference.clone())), Box::new(instead)))
     });
     draft.result = result;
+}
+
+/// The steps that may be skipped.
+fn skippable(draft: &Draft) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for step in draft.steps.iter().filter(|step| step.out.is_none()) {
+        let mut needs = false;
+        for expression in step.expressions() {
+            expression.visit(&mut |_, one| match one {
+                // What has a value to fall back on is not needed; that value is.
+                Expression::Default(_, instead) => {
+                    needs |= instead.references().iter().any(|reference| found.contains(&reference.step));
+                    Onward::Past
+                }
+                Expression::From(reference) => {
+                    needs |= found.contains(&reference.step);
+                    Onward::Into
+                }
+                _ => Onward::Into,
+            });
+        }
+        if step.when.is_some() || needs {
+            found.insert(step.id.clone());
+        }
+    }
+    found
 }
 
 /// What was asked before a write.
