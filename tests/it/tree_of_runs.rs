@@ -338,3 +338,27 @@ fn a_write_in_doubt_of_a_run_that_was_taken_away_is_listed_and_settled_all_the_s
     let run = home.rote(&["run", "outer", "how=n2"]);
     assert_eq!((run.code, writes(&api)), (0, 4), "{run}");
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "as a person would")]
+fn a_nested_run_that_was_taken_away_counts_where_its_outer_run_goes_on() {
+    let (home, api, losing) = shop();
+    tree(&home, "create");
+    for (case, how) in ["n1,d", "m1,d"].into_iter().enumerate() {
+        let how = of_case(case, how);
+        losing.store(true, SeqCst);
+        let run = home.rote(&["run", "outer", &format!("how={how}")]);
+        assert_eq!((writes(&api), run.code), (case + 1, 8), "{how}: {run}");
+        losing.store(false, SeqCst);
+        let workspaces = home.home().join("rote/workspaces");
+        for found in std::fs::read_dir(&workspaces).unwrap().map(Result::unwrap) {
+            if found.file_name().to_string_lossy().starts_with("run-inner-") {
+                std::fs::remove_dir_all(found.path()).unwrap();
+            }
+        }
+        // The flow takes what it is told for an answer, and ends; nothing was sent.
+        let run = home.rote(&["run", "--resume", "latest"]);
+        assert_eq!(writes(&api), case + 1, "{how}: {run}");
+        assert_eq!(home.data(&["doubts"])["total"], case + 1, "{how}");
+    }
+}

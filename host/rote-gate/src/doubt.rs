@@ -17,9 +17,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Said, Word};
-use rote_home::{Durability, Event, Journal, NewEvent, OpenCall};
+use rote_home::{Durability, Event, Journal, NewEvent, OpenCall, OpenWrite};
 use rote_types::{
-    Access, AdapterId, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, canonical_json, clean_line,
+    Access, AdapterId, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, WorkspaceName, canonical_json, clean_line,
 };
 use rote_workspace::{
     LostAnswer, LostCall, NOT_SENT, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary,
@@ -239,21 +239,26 @@ pub(crate) fn refuse_same(
         if elsewhere == *workspace.identity() {
             continue;
         }
+        let outer = (elsewhere.name != root.name).then(|| root.name.clone());
         let other = match Workspace::open(&parts.home, &elsewhere.name) {
-            // `clean` keeps one with a doubt, so that somebody took it away by hand, with what could be settled.
-            Err(WorkspaceError::NoWorkspace { .. }) => continue,
-            other => other?,
+            Err(WorkspaceError::NoWorkspace { .. }) => None,
+            other => Some(other?).filter(|other| *other.identity() == elsewhere),
+        };
+        // `clean` keeps one with a doubt, so that somebody took it away by hand: the journal has what may have happened in it.
+        let Some(other) = other else {
+            match call
+                .same_in_journal(&elsewhere.name, (&adapter.id, &tool.name), |write| write.workspace == elsewhere)?
+            {
+                Some(doubt) => return Err(GateError::SameInDoubt { doubt: Box::new(doubt), outer }),
+                None => continue,
+            }
         };
         recover(&parts.journal, &other)?;
-        if *other.identity() != elsewhere {
-            continue;
-        }
         // A key that is offered there is for a call of that workspace; one of this workspace would carry another.
         let of_tool = |known: &ResponseSummary| {
             known.adapter.as_ref() == Some(&adapter.id) && known.tool.as_ref() == Some(&tool.name)
         };
         if let Some(doubt) = call.same_among(&other, other.doubts(usize::MAX)?.into_iter().filter(of_tool))? {
-            let outer = (elsewhere.name != root.name).then(|| root.name.clone());
             return Err(GateError::SameInDoubt { doubt: Box::new(doubt), outer });
         }
     }
@@ -306,9 +311,20 @@ impl Call<'_> {
         workspace: &Workspace,
         (adapter, tool): (&AdapterId, &str),
     ) -> Result<Option<Doubt>, GateError> {
-        let open = self.journal.open_writes(Some(workspace.name()))?;
+        let by_hand = |write: &OpenWrite| !write.of_flow && write.workspace != *workspace.identity();
+        self.same_in_journal(workspace.name(), (adapter, tool), by_hand)
+    }
+
+    /// Returns the first open write of workspaces of a name that is the same, of those that are meant.
+    fn same_in_journal(
+        &self,
+        name: &WorkspaceName,
+        (adapter, tool): (&AdapterId, &str),
+        meant: impl Fn(&OpenWrite) -> bool,
+    ) -> Result<Option<Doubt>, GateError> {
+        let open = self.journal.open_writes(Some(name))?;
         let is_same = |call: &OpenCall| (&call.adapter, &*call.tool, call.arguments) == (adapter, tool, self.arguments);
-        let mut of_gone = open.iter().filter(|write| !write.of_flow && write.workspace != *workspace.identity());
+        let mut of_gone = open.iter().filter(|write| meant(write));
         match of_gone.find(|write| write.call.as_ref().is_some_and(is_same)) {
             Some(write) => Ok(Some(Doubt::of_journal(self.journal, write)?)),
             None => Ok(None),

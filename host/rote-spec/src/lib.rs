@@ -1,6 +1,6 @@
 //! API descriptions to tools: bytes in, tools and diagnostics out.
 //!
-//! Each format is a folder with a `read` and one line of dispatch in [`read`]; what the formats share (text and tree of a
+//! A format is a folder with a `read`, which [`read`] calls; a second one needs a choice there by its `SpecType`, and is named in `detect.rs`; what the formats share (text and tree of a
 //! document, names, access, prose, diagnostics) stands beside them. Today there is `openapi`: one walker over
 //! `serde_json::Value` for OpenAPI 3.0, 3.1 (3.2 tolerantly) and Swagger 2.0. Invariants: no I/O (other documents come through [`DocumentLoader`]), no clock,
 //! no strict structs over foreign data, every loop and recursion bounded by [`SpecLimits`], and every operation

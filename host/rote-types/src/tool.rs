@@ -230,14 +230,21 @@ impl Tool {
     #[must_use]
     pub fn raised_by(&self, arguments: &Value) -> Option<&str> {
         let mut raising = self.raising.iter().filter(|_| self.access < Access::Destroy);
-        let raised = |(name, values): &(&String, &Vec<String>)| {
-            let said = match &arguments[name.as_str()] {
+        let says = |one: &Value, values: &[String]| {
+            let said = match one {
                 Value::String(text) => text.trim().to_lowercase(),
                 other => other.to_string(),
             };
             // Of numbers the sign is whether it is zero.
             let number = said.parse::<f64>().map(|number| if number.abs() > 0.0 { "1" } else { "0" });
-            values.iter().any(|value| *value == said || number.as_ref() == Ok(&value.as_str()))
+            // A package of before has the value of a list as that list.
+            let listed = Value::from(vec![said.as_str()]).to_string();
+            values.iter().any(|value| *value == said || *value == listed || number.as_ref() == Ok(&value.as_str()))
+        };
+        // Of a list each value counts, whatever stands beside it.
+        let raised = |(name, values): &(&String, &Vec<String>)| match &arguments[name.as_str()] {
+            Value::Array(items) => items.iter().any(|item| says(item, values)),
+            one => says(one, values),
         };
         raising.find(raised).map(|(name, _)| name.as_str())
     }

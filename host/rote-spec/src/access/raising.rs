@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::words::{Table, words_of};
 
 /// Returns the arguments of an input schema that raise a call, each with the values that do. An argument that is an object
-/// is left to its tool, and a list that has more than the one value. `about` is what the operation is about.
+/// is left to its tool. `about` is what the operation is about.
 pub(super) fn arguments(schema: &Value, about: &[String]) -> BTreeMap<String, Vec<String>> {
     let table = Table::get();
     let properties = schema["properties"].as_object().into_iter().flatten();
@@ -17,8 +17,8 @@ pub(super) fn arguments(schema: &Value, about: &[String]) -> BTreeMap<String, Ve
         // Of a word that is a verb too the exceptions are said of the verb.
         let excepted = !table.is_verb(&word) && table.excepted(&word, about);
         let known = if excepted { &[][..] } else { table.raising(name) };
-        let values = known.iter().filter(|value| admits(property, value));
-        (name.clone(), values.map(|value| spelled(property, value)).collect::<Vec<_>>())
+        let values = known.iter().filter(|value| admits(schema, property, value));
+        (name.clone(), values.map(|value| (*value).to_owned()).collect::<Vec<_>>())
     });
     raising.filter(|(_, values)| !values.is_empty()).collect()
 }
@@ -41,31 +41,28 @@ fn resolved<'s>(schema: &'s Value, property: &'s Value) -> &'s Value {
     pointer.and_then(|pointer| schema.pointer(pointer)).unwrap_or(property)
 }
 
-/// A value as a call has it: in a list, where the argument is one.
-fn spelled(property: &Value, value: &str) -> String {
-    if property["type"] == "array" { Value::from(vec![value]).to_string() } else { value.to_owned() }
+/// Whether an argument, or an item of it where it may be a list, may have this value, as far as its schema says.
+fn admits(root: &Value, property: &Value, value: &str) -> bool {
+    if let Some(listed) = property["enum"].as_array() {
+        return has(listed, value);
+    }
+    let types = rote_types::types_of(root, property);
+    let of_list = !matches!(value, "true" | "false" | "1" | "0" | "yes" | "no");
+    let items = || resolved(root, &property["items"])["enum"].as_array();
+    types.is_empty()
+        || types.iter().any(|name| match *name {
+            "array" => of_list && items().is_none_or(|listed| has(listed, value)),
+            "boolean" => matches!(value, "true" | "false"),
+            "integer" | "number" => value.parse::<u8>().is_ok(),
+            "string" => true,
+            _ => false,
+        })
 }
 
-/// Whether an argument may have this value, as far as its schema says.
-fn admits(property: &Value, value: &str) -> bool {
-    if property["type"] == "array" {
-        return !matches!(value, "true" | "false" | "1" | "0" | "yes" | "no") && admits(&property["items"], value);
-    }
-    if let Some(listed) = property["enum"].as_array() {
-        let text = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned).to_lowercase();
-        return listed.iter().any(|one| text(one) == value);
-    }
-    let types: Vec<&str> = match &property["type"] {
-        Value::String(one) => vec![one],
-        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
-        _ => return true,
-    };
-    types.iter().any(|name| match *name {
-        "boolean" => matches!(value, "true" | "false"),
-        "integer" | "number" => value.parse::<u8>().is_ok(),
-        "string" => true,
-        _ => false,
-    })
+/// Whether a value is one of those that are listed, in whatever case.
+fn has(listed: &[Value], value: &str) -> bool {
+    let text = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned).to_lowercase();
+    listed.iter().any(|one| text(one) == value)
 }
 
 #[cfg(test)]
@@ -94,6 +91,8 @@ mod tests {
                 "status": {"type": "string", "enum": ["open", "closed"]},
                 "role": {"type": "string", "enum": ["editor", "co-owner"]},
                 "permissions": {"type": "array", "items": {"type": "string"}},
+                "roles": {"type": ["array", "null"], "items": {"type": "string", "enum": ["Owner", "viewer"]}},
+                "permission": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
                 "admin": {"type": "boolean"},
                 "draft": {"type": "boolean"},
             },
@@ -103,7 +102,7 @@ mod tests {
             "private": ["false"], "isPublic": ["true"], "visibility": ["public"], "hard-delete": ["true", "1", "yes"],
             "force": ["1"], "purge": ["true", "1", "yes"],
             "confirm": ["true"], "collection_method": ["charge_automatically"], "state": ["published"], "role": ["co-owner"],
-            "permissions": ["[\"admin\"]", "[\"owner\"]"], "admin": ["true"],
+            "permissions": ["admin", "owner"], "roles": ["owner"], "permission": ["admin", "owner"], "admin": ["true"],
         });
         assert_eq!(json!(arguments(&schema, &[])), expected);
         let draft = json!({"properties": {"draft": {"type": "boolean"}}});

@@ -88,7 +88,7 @@ mod tests {
         let of = |method: &str| {
             let text = format!(
                 r#"{{"name":"t","path":"/","toolset":"t","inputSchema":{{}},"method":"{method}",
-                    "raising":{{"private":["false"],"visibility":["public"],"force":["true","1"]}}}}"#
+                    "raising":{{"private":["false"],"visibility":["public"],"force":["true","1"],"roles":["[\"owner\"]"]}}}}"#
             );
             serde_json::from_str::<Tool>(&text).unwrap()
         };
@@ -98,6 +98,8 @@ mod tests {
             (r#"{"visibility":"Public","private":true}"#, Some("visibility")),
             (r#"{"private":true,"visibility":"private"}"#, None),
             (r#"{"private":null,"visibility":["x"]}"#, None),
+            (r#"{"visibility":["x"," PUBLIC","public"]}"#, Some("visibility")),
+            (r#"{"roles":["viewer","Owner"]}"#, Some("roles")),
             (r#"{"force":1.0}"#, Some("force")),
             (r#"{"force":"01"}"#, Some("force")),
             (r#"{"force":-1}"#, Some("force")),
