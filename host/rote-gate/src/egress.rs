@@ -11,13 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::{HeaderMap, Method};
 use reqwest::redirect;
 use rote_govern::egress::{AllowedRange, EgressRefusal, Target, address_verdict, is_localhost};
 use rote_types::CallLimits;
 
+use crate::decoding::{Undecoded, decode};
 use crate::departure::Departure;
-use crate::request::ACCEPT_ENCODING;
 use crate::resolver::SystemResolver;
 use crate::{GateError, Resolve, UpstreamFailure};
 
@@ -231,9 +232,6 @@ fn build(key: &ClientKey, dial: &[SocketAddr]) -> Result<reqwest::Client, reqwes
     }
 }
 
-/// Content codings that compress (IANA HTTP Content Coding Registry), without the `x-` that some had.
-const CODINGS: [&str; 8] = ["gzip", "deflate", "br", "zstd", "compress", "dcb", "dcz", "pack200-gzip"];
-
 /// What the client asks when it was given no address: nobody.
 struct NoNames;
 
@@ -267,37 +265,33 @@ async fn read_answer(mut head: reqwest::Response, host: &str, limits: &CallLimit
     };
     while let Some(chunk) = head.chunk().await.map_err(|error| failure_of(&error, host, limits))? {
         if answer.body.len() + chunk.len() > limits.body_bytes {
-            return Err(too_large("body after decompression", limits.body_bytes).into());
+            return Err(too_large("body", limits.body_bytes).into());
         }
         answer.body.extend_from_slice(&chunk);
     }
-    let wrong = match left_encoded(head.headers()).filter(|_| !answer.body.is_empty()) {
-        Some(coding) => format!("it is encoded as `{coding}`, which is not one of those asked for: {ACCEPT_ENCODING}"),
-        None if is_compressed_text(&answer) => "it says that it is text, and is compressed once more".to_owned(),
-        None => return Ok(answer),
+    if !answer.body.is_empty() && head.headers().contains_key(CONTENT_ENCODING) {
+        // They say of the bytes that came what is not true of those that are recorded.
+        answer.headers.retain(|(name, _)| **name != CONTENT_ENCODING && **name != CONTENT_LENGTH);
+    }
+    let wrong = match decode(head.headers(), std::mem::take(&mut answer.body), limits.body_bytes).await {
+        Ok(body) => {
+            answer.body = body;
+            if !is_compressed_text(&answer) {
+                return Ok(answer);
+            }
+            "it says that it is text, and is compressed".to_owned()
+        }
+        Err(Undecoded::TooLarge) => return Err(too_large("body after decompression", limits.body_bytes).into()),
+        Err(Undecoded::Wrong(message)) => message,
     };
     Err(UpstreamFailure::Encoding { host: host.to_owned(), message: wrong }.into())
 }
 
-/// Whether what is declared as text begins as gzip (RFC 1952 §2.3.1) or zstd (RFC 8878 §3.1.1) does: of two headers the client undoes
-/// one, and takes both away.
+/// Whether what is declared as text begins as gzip (RFC 1952 §2.3.1) or zstd (RFC 8878 §3.1.1) does, which no header said.
 fn is_compressed_text(answer: &Answer) -> bool {
     let declared = answer.content_type.to_ascii_lowercase();
     let text = ["json", "text/", "xml", "html", "x-www-form-urlencoded"].iter().any(|word| declared.contains(word));
     text && (answer.body.starts_with(&[0x1f, 0x8b, 8]) || answer.body.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]))
-}
-
-/// What a body is still encoded as: the client undoes one coding in its plain spelling and takes the header away. Compressed bytes
-/// would be recorded, with what is to be masked in them. Words that are not codings (`utf-8`, `none`) say nothing.
-fn left_encoded(headers: &http::HeaderMap) -> Option<String> {
-    let compresses = |coding: &str| {
-        let coding = coding.trim().to_ascii_lowercase();
-        CODINGS.contains(&coding.strip_prefix("x-").unwrap_or(&coding))
-    };
-    let values =
-        headers.get_all(http::header::CONTENT_ENCODING).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
-    let all = values.collect::<Vec<_>>().join(", ");
-    all.split(',').any(compresses).then_some(all)
 }
 
 /// Names a failure of the client. The text of the innermost cause has neither URL nor header in it.

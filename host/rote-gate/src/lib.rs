@@ -8,6 +8,7 @@
 mod audit;
 mod authority;
 mod credential;
+mod decoding;
 mod departure;
 mod doubt;
 mod effect;

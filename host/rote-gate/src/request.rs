@@ -11,14 +11,13 @@ use rote_request::COOKIE_PARAMETER_HEADER;
 use rote_types::{AuthKind, CallLimits, Tool, command};
 
 use crate::GateError;
+use crate::decoding::ACCEPT_ENCODING;
 use crate::header_name::{names_a_credential, names_a_method};
 use crate::invocation::{ClaimedRequest, Invocation, shown};
 use crate::method_override;
 
 /// What rote says of itself.
 pub(crate) const USER_AGENT: &str = concat!("rote/", env!("CARGO_PKG_VERSION"));
-/// The encodings that the client undoes.
-pub(crate) const ACCEPT_ENCODING: &str = "gzip, br, deflate, zstd";
 
 /// Most headers of one request.
 const MAX_HEADERS: usize = 100;

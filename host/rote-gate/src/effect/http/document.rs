@@ -12,8 +12,9 @@ use url::Url;
 use super::{Course, Request};
 use crate::GateError;
 use crate::authority::HostTask;
+use crate::decoding::ACCEPT_ENCODING;
 use crate::invocation::{ClaimedRequest, shown};
-use crate::request::{ACCEPT_ENCODING, Outgoing, USER_AGENT, refused};
+use crate::request::{Outgoing, USER_AGENT, refused};
 
 /// A fetch changes nothing.
 pub(crate) const RISK_OF_FETCH: GuardDecision = GuardDecision {
