@@ -128,7 +128,8 @@ struct RecordedTools {
 #[derive(Default)]
 struct State {
     answers: Answers,
-    reserved: BTreeMap<ResponseId, ExchangeOutcome>,
+    /// What is answered, and whether to a write.
+    reserved: BTreeMap<ResponseId, (ExchangeOutcome, bool)>,
     answered: usize,
 }
 
@@ -156,11 +157,15 @@ impl RecordedTools {
             at: self.clock.now(),
         };
         let (command, response) = self.workspace.begin_call(&new)?;
-        state.reserved.insert(response, recorded.outcome);
+        state.reserved.insert(response, (recorded.outcome, new.access.changes()));
         Ok(Reserved { call: call.clone(), command, response })
     }
 
-    fn answer(&self, response: ResponseId, outcome: &ExchangeOutcome) -> Result<ResponseRef, RunError> {
+    fn answer(
+        &self,
+        response: ResponseId,
+        (outcome, writes): &(ExchangeOutcome, bool),
+    ) -> Result<ResponseRef, RunError> {
         let (body, content_type) = outcome.content().map_err(|error| RunError::nested(&error))?;
         let (recorded, failure) = match outcome {
             ExchangeOutcome::Answered { status, truncated, .. } => (
@@ -186,16 +191,20 @@ impl RecordedTools {
         };
         let response = self.workspace.record(response, recording)?.reference();
         locked(&self.state).answered += 1;
-        answered_or_failed(response, failure)
+        answered_or_failed(response, *writes, failure)
     }
 }
 
 /// What the guest is told of a recorded answer: as in a live run, an error status is an error.
-pub(crate) fn answered_or_failed(response: ResponseRef, failure: Option<String>) -> Result<ResponseRef, RunError> {
+pub(crate) fn answered_or_failed(
+    response: ResponseRef,
+    writes: bool,
+    failure: Option<String>,
+) -> Result<ResponseRef, RunError> {
     if let Some(message) = failure {
         return Err(RunError::plain(ErrorKind::Upstream, message));
     }
-    if response.is_failure() {
+    if response.is_failure(writes) {
         let message = format!("{} answered with status {}", response.id, response.status);
         return Err(RunError::Http { response, message });
     }

@@ -11,7 +11,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use rote_govern::Redactor;
 use rote_govern::audit::{DENIED, EffectRecord, FAILED, FINISHED, IN_DOUBT};
-use rote_types::{Classify, ResponseId, ResponseRef};
+use rote_types::{Classify, Effected, ResponseId, ResponseRef};
 use rote_workspace::{DecodedBody, LostAnswer, RecordedOutcome, Recording, RequestRecord, StoredResponse, Workspace};
 
 use crate::authority::Performed;
@@ -189,7 +189,7 @@ impl<'g> Flight<'g> {
         let told = |stored: &StoredResponse| Told {
             location,
             one_too_many,
-            said: stored.reference().is_failure().then(|| said(&stored.body)).flatten(),
+            said: stored.reference().is_failure(self.entry.writes).then(|| said(&stored.body)).flatten(),
             broken: stored.body.broken_json().map(str::to_owned),
             wait,
         };
@@ -218,7 +218,7 @@ impl<'g> Flight<'g> {
         let judged = self.judge((invocation, record), response, told)?;
         let Some(problem) = broken else { return Ok(judged) };
         let (adapter, tool) = (invocation.adapter.id.clone(), invocation.tool.name.clone());
-        let wrote = self.entry.writes && judged.status < 300;
+        let wrote = self.entry.writes && Effected::by(judged.status) == Effected::Yes;
         Err(GateError::BrokenJson { response: judged, adapter, tool, problem, wrote })
     }
 
@@ -232,7 +232,7 @@ impl<'g> Flight<'g> {
         let (adapter, tool) = (invocation.adapter.id.clone(), invocation.tool.name.clone());
         let Told { location, one_too_many, said, wait, .. } = told;
         match (response.status, location) {
-            _ if !response.is_failure() => Ok(response),
+            _ if !response.is_failure(self.entry.writes) => Ok(response),
             (status, Some(location)) if is_redirect(status) => {
                 let reason = match self.request.method.as_str() {
                     _ if self.entry.writes => "a write is never sent twice".to_owned(),

@@ -265,8 +265,9 @@ impl Gate {
     ) -> Result<Preview, GateError> {
         let mut stages = case.stages.clone();
         let mut verdict = case.admission.verdict();
+        let mut refused = case.failure.as_ref().map(Classify::kind);
         if let Some((stage, error)) = asked.err().filter(|_| case.admission != Admission::Refused) {
-            verdict = Verdict::Deny;
+            (verdict, refused) = (Verdict::Deny, Some(error.kind()));
             let (rule, message) = (error.rule().to_owned(), error.to_string());
             entry.refuse(rule.clone(), &message, &case.redactor);
             let (rule, message) = (rule.into(), message.into());
@@ -290,6 +291,7 @@ impl Gate {
             credentials: case.choice.previews.clone(),
             stages,
             verdict,
+            refused,
             impact: case.impact.clone(),
         })
     }

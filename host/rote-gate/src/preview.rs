@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use rote_govern::Verdict;
+use rote_types::ErrorKind;
 use rote_vault::TokenPlace;
 use serde::Serialize;
 
@@ -100,6 +101,9 @@ pub struct Preview {
     pub stages: Vec<StageVerdict>,
     /// The strictest verdict of all stages.
     pub verdict: Verdict,
+    /// What kind of error the call would get, where it would be refused.
+    #[serde(skip)]
+    pub refused: Option<ErrorKind>,
     /// What the call would do, in one sentence.
     pub impact: String,
 }

@@ -85,6 +85,13 @@ pub fn key_purpose(manifest: &Manifest, tool: &Tool, arguments: Sha256Digest) ->
     purpose(manifest, tool, &key_header(manifest, tool)?.to_ascii_lowercase(), arguments)
 }
 
+/// Whether the arguments send that header, so that a request gets no key of rote's own. What is `null` is not sent.
+#[must_use]
+pub fn gives_key(header: &str, arguments: &Value) -> bool {
+    let is_sent = |(name, value): (&String, &Value)| name.eq_ignore_ascii_case(header) && !value.is_null();
+    arguments.as_object().is_some_and(|members| members.iter().any(is_sent))
+}
+
 /// Returns the digest of what the key is for that a caller gives in the arguments, whose digest is `digest`: the same
 /// call of the same tool to the same place. `None` where there is none that the description declares, or where a person
 /// said that this API takes none.
@@ -182,6 +189,20 @@ mod tests {
         assert_ne!(known, purpose(&manifest, &renamed, "a"));
         let spelled = Tool { idempotency_header: Some("idempotency-key".to_owned()), ..tool };
         assert_eq!(known, purpose(&manifest, &spelled, "a"), "header names have no case");
+    }
+
+    #[test]
+    fn a_key_is_given_where_the_header_is_sent() {
+        for (arguments, given) in [
+            (json!({"Idempotency-Key": "k"}), true),
+            (json!({"idempotency-key": ""}), true),
+            (json!({"Idempotency-Key": 7}), true),
+            (json!({"Idempotency-Key": null}), false),
+            (json!({"key": "k"}), false),
+            (json!("Idempotency-Key"), false),
+        ] {
+            assert_eq!(gives_key("Idempotency-Key", &arguments), given, "{arguments}");
+        }
     }
 
     #[test]

@@ -29,11 +29,35 @@ pub struct ResponseRef {
 }
 
 impl ResponseRef {
-    /// Whether the caller is told of a failure: from 300 on, but 304, which answers a condition that the caller set
-    /// (RFC 9110 §15.4.5). What a run is told and what it is told again, resumed or replayed, is decided here.
+    /// Whether the caller is told of a failure: of a write that did not say that it was done; of a read from 300 on, but 304,
+    /// which answers a condition that the caller set (RFC 9110 §15.4.5). What a run is told and what it is told again, resumed
+    /// or replayed, is decided here.
     #[must_use]
-    pub fn is_failure(&self) -> bool {
-        self.status >= 300 && self.status != 304
+    pub fn is_failure(&self, writes: bool) -> bool {
+        if writes { Effected::by(self.status) != Effected::Yes } else { self.status >= 300 && self.status != 304 }
+    }
+}
+
+/// Whether a write was done, as the status of its answer says (RFC 9110 §15).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effected {
+    /// 2xx: it was done.
+    Yes,
+    /// 4xx, 408 and 429 (RFC 6585 §4) among them: the server did not act.
+    No,
+    /// Anything else. A server that fails (5xx) may have acted before; a redirect (3xx) after a write often means that it did.
+    Unknown,
+}
+
+impl Effected {
+    /// Reads a status.
+    #[must_use]
+    pub fn by(status: u16) -> Self {
+        match status {
+            200..=299 => Self::Yes,
+            400..=499 => Self::No,
+            _ => Self::Unknown,
+        }
     }
 }
 
@@ -63,13 +87,14 @@ mod tests {
 
     #[test]
     fn an_answer_is_a_failure_by_its_status_alone() {
-        let failures: Vec<u16> = [200, 204, 299, 300, 302, 303, 304, 307, 400, 500]
-            .into_iter()
-            .filter(|status| {
+        let failures = |writes: bool| -> Vec<u16> {
+            let is_failure = |status: &u16| {
                 let (id, content_type) = (ResponseId(1), String::new());
-                ResponseRef { id, status: *status, content_type, bytes: 0 }.is_failure()
-            })
-            .collect();
-        assert_eq!(failures, [300, 302, 303, 307, 400, 500]);
+                ResponseRef { id, status: *status, content_type, bytes: 0 }.is_failure(writes)
+            };
+            [200, 204, 299, 300, 302, 303, 304, 307, 400, 500].into_iter().filter(is_failure).collect()
+        };
+        assert_eq!(failures(false), [300, 302, 303, 307, 400, 500]);
+        assert_eq!(failures(true), [300, 302, 303, 304, 307, 400, 500], "nothing was done under a condition");
     }
 }

@@ -226,6 +226,19 @@ impl<S> Tool<S> {
 }
 
 impl Tool {
+    /// Returns the arguments as they may be at worst, where those that are named are not known yet.
+    #[must_use]
+    pub fn at_worst(&self, arguments: &Value, is_unknown: impl Fn(&str) -> bool) -> Value {
+        let mut worst = arguments.clone();
+        let Some(members) = worst.as_object_mut() else { return worst };
+        for (name, values) in self.raising.iter().filter(|(name, _)| is_unknown(name)) {
+            if let Some(value) = values.first() {
+                members.insert(name.clone(), Value::from(value.as_str()));
+            }
+        }
+        worst
+    }
+
     /// Returns the first argument whose value raises this call above what the tool does otherwise.
     #[must_use]
     pub fn raised_by(&self, arguments: &Value) -> Option<&str> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_home::LockGuard;
-use rote_types::{AdapterId, ResponseId};
+use rote_types::{AdapterId, Effected, ResponseId};
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -160,9 +160,9 @@ impl Workspace {
     /// # Errors
     /// The database refused.
     pub fn open_writes(&self) -> Result<Vec<ResponseSummary>> {
-        // More than those that are open: of what happened the answer may be there.
+        // More than those that are open: what a status says, and whether an answer is there, is not decided here.
         let sql = "SELECT id FROM responses WHERE NOT is_read AND (settled IS NULL OR settled = 'done') \
-                   AND (state <> 'recorded' OR status BETWEEN 300 AND 399 OR status >= 500) ORDER BY id";
+                   AND (state <> 'recorded' OR status NOT BETWEEN 200 AND 299) ORDER BY id";
         let ids: Vec<i64> = self.with("find open writes", |connection| {
             connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
         })?;
@@ -225,7 +225,7 @@ impl Workspace {
     pub fn lacks_answer(&self, known: &ResponseSummary) -> Result<bool> {
         match known.settled {
             Some(Settled::Done) => {}
-            None if known.writes && matches!(known.status, Some(200..=299)) && known.state == ResponseState::Ok => {
+            None if known.writes && known.effected() == Some(Effected::Yes) && known.state == ResponseState::Ok => {
                 return Ok(self.response(known.id)?.body.broken_json().is_some());
             }
             Some(Settled::Skipped | Settled::Retried) | None => return Ok(false),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rote_types::{Access, AdapterId, FlowName, Method, ResponseId, ResponseRef};
+use rote_types::{Access, AdapterId, Effected, FlowName, Method, ResponseId, ResponseRef};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -287,31 +287,38 @@ pub struct ResponseSummary {
 }
 
 impl ResponseSummary {
-    /// Whether nobody knows if it happened: a write in doubt; one that a server failed at (5xx) or redirected (3xx,
-    /// which after a write often means that it was done); one whose answer was cleared. A 4xx, 408 and 429 among
-    /// them, says that the server did not act (RFC 9110 §15.5, RFC 6585 §4).
+    /// What the status of its answer says of a write, where one came.
+    #[must_use]
+    pub fn effected(&self) -> Option<Effected> {
+        self.status.map(Effected::by)
+    }
+
+    /// Whether nobody knows if it happened: a write in doubt, one whose status does not say it, one whose answer was
+    /// cleared.
     #[must_use]
     pub fn is_open(&self) -> bool {
         let open = match self.state {
             ResponseState::InDoubt | ResponseState::Cleared => true,
-            ResponseState::Ok | ResponseState::Error => matches!(self.status, Some(300..=399 | 500..)),
+            ResponseState::Ok | ResponseState::Error => self.effected() == Some(Effected::Unknown),
             ResponseState::Pending | ResponseState::Lost => false,
         };
         let unsettled = match self.settled {
             None => open,
             // It happened, and what it answered is gone.
             Some(Settled::Done) => {
-                self.answer.is_none() && (self.state == ResponseState::Cleared || self.status >= Some(300))
+                self.answer.is_none()
+                    && (self.state == ResponseState::Cleared
+                        || self.effected().is_some_and(|told| told != Effected::Yes))
             }
             Some(Settled::Skipped | Settled::Retried) => false,
         };
         unsettled && self.writes
     }
 
-    /// Whether it is a write that the server refused (4xx).
+    /// Whether it is a write that the server refused.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        let refused = self.state == ResponseState::Error && matches!(self.status, Some(400..=499));
+        let refused = self.state == ResponseState::Error && self.effected() == Some(Effected::No);
         refused && self.writes && self.settled.is_none()
     }
 }

@@ -1,6 +1,6 @@
 //! A dry run as a person reads it: the request, then what each stage of the gate says.
 
-use rote_app::{Preview, StageName, Verdict};
+use rote_app::Preview;
 use rote_types::{ErrorKind, clean_line};
 
 use crate::render::table::table;
@@ -14,15 +14,7 @@ const MAX_BODY_LINES: usize = 20;
 /// Returns the exit code of a dry run: that of the refusal where the call would be denied.
 #[must_use]
 pub fn exit(preview: &Preview) -> u8 {
-    let denied = preview.stages.iter().find(|one| one.verdict == Verdict::Deny);
-    let Some(denied) = denied.filter(|_| preview.verdict == Verdict::Deny) else { return 0 };
-    let kind = match denied.stage {
-        StageName::Fingerprint => ErrorKind::FingerprintMismatch,
-        StageName::Doubt => ErrorKind::Conflict,
-        StageName::Credential if denied.rule != "credential.cleartext" => ErrorKind::Auth,
-        _ => ErrorKind::Denied,
-    };
-    kind.exit_code()
+    preview.refused.map_or(0, ErrorKind::exit_code)
 }
 
 /// Returns the description of a request that was not sent.

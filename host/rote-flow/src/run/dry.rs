@@ -3,12 +3,13 @@
 //! A step whose arguments come from earlier responses is shown with placeholders and gets the write guard's
 //! verdict only; what its request would be is not known before those responses are.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use rote_gate::{Outlook, Preview};
 use rote_govern::{Blessing, Verdict};
 use rote_home::Home;
-use rote_plan::{Plan, Reference, Step, Values, evaluate};
+use rote_plan::{Expression, Plan, Reference, Step, Values, evaluate};
 use rote_types::{AdapterId, FlowName, ToolCall, WorkspaceName};
 use rote_workspace::Workspace;
 use serde::Serialize;
@@ -33,6 +34,9 @@ pub struct DryRunCall {
     pub arguments: Value,
     /// Whether all arguments are known.
     pub known: bool,
+    /// The arguments that are not; `None` where nothing of them is.
+    #[serde(skip)]
+    pub unknown: Option<BTreeSet<String>>,
     /// The steps that it waits for.
     pub needs: Vec<String>,
     /// The strictest verdict that is known.
@@ -182,7 +186,7 @@ impl Runner {
             for tool in pin.tools.keys() {
                 let arguments = Value::Object(Map::new());
                 let call = ToolCall { adapter: adapter.clone(), tool: tool.clone(), arguments: arguments.clone() };
-                let Outlook { verdict, reason, .. } = self.parts.tools.outlook(&call, None)?;
+                let Outlook { verdict, reason, .. } = self.outlook(&call, |_| true, None)?;
                 let (step, needs) = ("declared".to_owned(), Vec::new());
                 let ToolCall { adapter, tool, .. } = call;
                 let call = DryRunCall {
@@ -192,6 +196,7 @@ impl Runner {
                     tool,
                     arguments,
                     known: false,
+                    unknown: None,
                     needs,
                     verdict,
                     reason,
@@ -242,9 +247,24 @@ impl Runner {
     fn with_blessing(&self, call: DryRunCall, blessing: Option<&Blessing>) -> Result<DryRunCall, FlowError> {
         let Some(blessing) = blessing.filter(|_| call.verdict == Verdict::Confirm) else { return Ok(call) };
         let (adapter, tool, arguments) = (call.adapter.clone(), call.tool.clone(), call.arguments.clone());
-        let seen = self.parts.tools.outlook(&ToolCall { adapter, tool, arguments }, Some(blessing))?;
+        let is_unknown = |name: &str| call.unknown.as_ref().is_none_or(|names| names.contains(name));
+        let seen = self.outlook(&ToolCall { adapter, tool, arguments }, is_unknown, Some(blessing))?;
         let Outlook { verdict, reason, blessed } = seen;
         Ok(if blessed { DryRunCall { verdict, reason, blessed, ..call } } else { call })
+    }
+
+    /// What the gate will say of a call: the worst that it may say, by what is not known of it yet.
+    fn outlook(
+        &self,
+        call: &ToolCall,
+        is_unknown: impl Fn(&str) -> bool,
+        blessing: Option<&Blessing>,
+    ) -> Result<Outlook, FlowError> {
+        let mut asked = call.clone();
+        if let Some(tool) = self.pins().surface.tool(&call.adapter, &call.tool)? {
+            asked.arguments = tool.at_worst(&call.arguments, is_unknown);
+        }
+        self.parts.tools.outlook(&asked, blessing)
     }
 
     /// A step as a call with placeholders, and what the write guard says of its tool.
@@ -261,11 +281,37 @@ impl Runner {
             FlowError::Package(PackageError::Malformed { what: "plan", message: error.to_string() })
         })?;
         let call = ToolCall { adapter, tool: step.tool.clone(), arguments };
-        let Outlook { verdict, reason, .. } = self.parts.tools.outlook(&call, None)?;
+        let unknown = unknown(step, parameters);
+        let Outlook { verdict, reason, .. } = self.outlook(&call, |name| unknown.contains(name), None)?;
         let needs = step.waits_for().into_iter().map(ToOwned::to_owned).collect();
         let (flow, step, preview, ToolCall { adapter, tool, arguments }) = (None, step.id.clone(), None, call);
-        Ok(DryRunCall { flow, step, adapter, tool, arguments, known, needs, verdict, reason, blessed: false, preview })
+        let (unknown, blessed) = (Some(unknown), false);
+        Ok(DryRunCall {
+            flow,
+            step,
+            adapter,
+            tool,
+            arguments,
+            known,
+            unknown,
+            needs,
+            verdict,
+            reason,
+            blessed,
+            preview,
+        })
     }
+}
+
+/// The arguments of a step that are not known before it is made.
+fn unknown(step: &Step, parameters: Option<&Map<String, Value>>) -> BTreeSet<String> {
+    let Expression::Object(members) = &step.arguments else { return BTreeSet::new() };
+    let is_unknown = |value: &Expression| {
+        let mut holes = Holes { parameters, known: true };
+        // What cannot be evaluated is refused where the whole is.
+        evaluate(value, &mut holes).is_ok() && !holes.known
+    };
+    members.iter().filter(|(_, value)| is_unknown(value)).map(|(name, _)| name.clone()).collect()
 }
 
 /// Says why a pinned flow will not run.
@@ -286,7 +332,10 @@ impl Values for Holes<'_> {
     fn parameter(&mut self, name: &str) -> Result<Option<Value>, String> {
         Ok(match self.parameters {
             Some(parameters) => parameters.get(name).cloned(),
-            None => Some(Value::String(format!("<parameter {name}>"))),
+            None => {
+                self.known = false;
+                Some(Value::String(format!("<parameter {name}>")))
+            }
         })
     }
 

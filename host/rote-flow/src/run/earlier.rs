@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use rote_gate::Doubt;
 use rote_home::Home;
 use rote_runtime::TapedFailure;
-use rote_types::{MAX_NESTING, ResponseId, WorkspaceName};
+use rote_types::{Effected, MAX_NESTING, ResponseId, WorkspaceName};
 use rote_workspace::{ResponseState, ResponseSummary, Workspace, WorkspaceError};
 
 use super::Runner;
@@ -103,7 +103,7 @@ impl Runner {
         rote_gate::sift(&self.parts.journal, workspace)?;
         if way == Way::Anew {
             // As `rote doubts` lists them, but for one whose answer alone is missing: its status says what happened.
-            let told = |one: &ResponseSummary| matches!(one.status, Some(200..=299 | 400..=499));
+            let told = |one: &ResponseSummary| matches!(one.effected(), Some(Effected::Yes | Effected::No));
             let mut lost = unknown_writes(workspace)?;
             lost.retain(|one| one.state == ResponseState::InDoubt || !told(one));
             return Ok(lost);

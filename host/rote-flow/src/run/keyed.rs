@@ -5,7 +5,7 @@
 //! the request that takes its place starts.
 
 use jiff::{SignedDuration, Timestamp};
-use rote_govern::idempotency::{KEY_LIFE, given_key_purpose, key_header, key_purpose};
+use rote_govern::idempotency::{KEY_LIFE, given_key_purpose, gives_key, key_header, key_purpose};
 use rote_types::{ResponseId, Sha256Digest, ToolCall};
 use rote_workspace::{ResponseSummary, Workspace};
 
@@ -64,11 +64,7 @@ impl<'f> Keys<'f> {
         else {
             return Ok(None);
         };
-        let is_given = |header: &str| {
-            let members = call.arguments.as_object();
-            members.is_some_and(|members| members.keys().any(|name| name.eq_ignore_ascii_case(header)))
-        };
-        let purpose = match key_header(&manifest, &tool).filter(|header| !is_given(header)) {
+        let purpose = match key_header(&manifest, &tool).filter(|header| !gives_key(header, &call.arguments)) {
             Some(_) => key_purpose(&manifest, &tool, digest),
             None => given_key_purpose(&manifest, &tool, &call.arguments, digest),
         };

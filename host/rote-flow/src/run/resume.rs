@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use rote_gate::{Doubt, GateError, Redaction};
 use rote_govern::args_digest;
 use rote_runtime::{FlowFailure, Reserved, RunError, Told, ToolHost};
-use rote_types::{AdapterId, Classify, ErrorKind, Refusal, ResponseId, ResponseRef, Sha256Digest, ToolCall};
+use rote_types::{AdapterId, Classify, Effected, ErrorKind, Refusal, ResponseId, ResponseRef, Sha256Digest, ToolCall};
 use rote_workspace::{CommandId, CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::{Value, json};
 
@@ -32,6 +32,7 @@ type Key = (String, String, Sha256Digest);
 #[derive(Debug, Clone)]
 struct Past {
     command: CommandId,
+    writes: bool,
     response: ResponseRef,
     end: End,
 }
@@ -147,7 +148,12 @@ fn past(
     told: &BTreeSet<ResponseId>,
 ) -> Result<Option<Past>, FlowError> {
     let holds = |response: ResponseId, end: End| -> Result<Option<Past>, FlowError> {
-        Ok(Some(Past { command: made.command, response: workspace.response(response)?.reference(), end }))
+        Ok(Some(Past {
+            command: made.command,
+            writes: made.writes,
+            response: workspace.response(response)?.reference(),
+            end,
+        }))
     };
     match (made.settled, made.state) {
         (Some(Settled::Retried), _) => Ok(None),
@@ -155,11 +161,11 @@ fn past(
         // Of what did not happen nothing has to be read, so that it may have been cleared.
         (Some(Settled::Skipped), _) => {
             let response = ResponseRef { id: made.id, status: 0, content_type: String::new(), bytes: 0 };
-            Ok(Some(Past { command: made.command, response, end: End::Skipped }))
+            Ok(Some(Past { command: made.command, writes: made.writes, response, end: End::Skipped }))
         }
         (None, ResponseState::Ok | ResponseState::Error) => {
             // The failure that stopped the run is made again, except a write that was done.
-            let done = made.writes && made.status.is_some_and(|status| status < 300);
+            let done = made.writes && made.effected() == Some(Effected::Yes);
             if stopped_by == Some(made.id) && !done {
                 return Ok(None);
             }
@@ -365,8 +371,10 @@ impl ToolHost for Resumed {
         let response = reserved.response;
         let answered = self.state().answered.remove(&response);
         let outcome = match answered {
-            Some(Past { response, end: End::Answered, .. }) => answered_or_failed(response, None),
-            Some(Past { response, end: End::Failed(why), .. }) => answered_or_failed(response, Some(why)),
+            Some(Past { response, writes, end: End::Answered, .. }) => answered_or_failed(response, writes, None),
+            Some(Past { response, writes, end: End::Failed(why), .. }) => {
+                answered_or_failed(response, writes, Some(why))
+            }
             Some(Past { end: End::Skipped, .. }) => Err(left_out(response, &reserved.call)),
             None => self.inner.perform(reserved).await,
         };

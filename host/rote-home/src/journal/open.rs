@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_types::{AdapterId, FlowName, ResponseId, Sha256Digest, WorkspaceIdentity, WorkspaceName};
+use rote_types::{AdapterId, Effected, FlowName, ResponseId, Sha256Digest, WorkspaceIdentity, WorkspaceName};
 use rusqlite::{Connection, Params, Row};
 use serde_json::Value;
 
@@ -115,10 +115,13 @@ pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), r
     Ok(())
 }
 
-/// Whether an answer says what came of a write. A 4xx says that the server did not act; of a redirect, a failure of the server
-/// and what could not be recorded nobody knows.
+/// Whether an answer says what came of a write. Of what could not be recorded nobody knows.
 fn is_told(finished: &Value) -> bool {
-    is_recorded(finished) && matches!(finished["status"].as_u64(), Some(200..=299 | 400..=499))
+    is_recorded(finished) && status(finished).is_some_and(|status| Effected::by(status) != Effected::Unknown)
+}
+
+fn status(finished: &Value) -> Option<u16> {
+    finished["status"].as_u64().and_then(|status| u16::try_from(status).ok())
 }
 
 /// Whether an answer came and its workspace has it.

@@ -111,6 +111,8 @@ mod tests {
             assert_eq!(of("POST").raised_by(&arguments), raised, "{arguments}");
             assert_eq!(of("DELETE").raised_by(&arguments), None, "{arguments}");
         }
+        let worst = of("POST").at_worst(&serde_json::json!({"force": "<s1 .x>"}), |name| name == "force");
+        assert_eq!(of("POST").raised_by(&worst), Some("force"), "what is not known may be what raises");
     }
 
     #[test]
