@@ -267,11 +267,13 @@ fn items(text: &str) -> Option<Vec<Box<RawValue>>> {
     if let Ok(items) = serde_json::from_str(text) {
         return Some(items);
     }
-    let members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).ok()?;
-    let lists: Vec<&str> = members.values().map(|member| member.get()).filter(|text| text.starts_with('[')).collect();
-    let named = || ITEMS.iter().find_map(|name| members.get(*name).map(|member| member.get()));
-    let list = if let [only] = lists.as_slice() { only } else { named()? };
-    serde_json::from_str(list).ok()
+    // `None` where the answer is `null`, an empty page.
+    let members: Option<BTreeMap<String, Box<RawValue>>> = serde_json::from_str(text).ok()?;
+    let Some(mut members) = members else { return Some(Vec::new()) };
+    members.retain(|_, member| member.get().starts_with('['));
+    let named = || ITEMS.iter().find_map(|name| members.get(*name));
+    let list = if members.len() == 1 { members.values().next() } else { named() };
+    serde_json::from_str(list?.get()).ok()
 }
 
 /// What follows a page, by the arguments of the tool.
@@ -287,7 +289,7 @@ fn stepped(
     let body: Value = serde_json::from_str(text).unwrap_or_default();
     let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
     let next = match step {
-        Step::Cursor(_) if body.is_array() => return Next::Unknown,
+        Step::Cursor(_) if body.is_array() && count > 0 => return Next::Unknown,
         Step::Cursor(paths) => paths.iter().find_map(|path| {
             let found = path.split('.').fold(&body, |value, key| &value[key]);
             Some(found).filter(|found| found.is_number() || found.as_str().is_some_and(|text| !text.is_empty()))
@@ -374,6 +376,11 @@ mod tests {
         check(&cursor, json!({}), &slack("a=="), Some(json!({ "cursor": "a==" })));
         check(&cursor, json!({ "cursor": "a==" }), &slack(""), None);
         check(&cursor, json!({}), &json!([1]), Some(json!("unknown")));
+        check(&cursor, json!({}), &json!([]), None);
+        check(&cursor, json!({}), &json!(null), None);
+        let numbered = json!({ "data": [1], "next_cursor": 7 });
+        check(&cursor, json!({}), &numbered, Some(json!({ "cursor": "7" })));
+        check(&cursor, json!({ "cursor": "7" }), &numbered, None);
         let stripe = |more: bool| json!({ "data": [{ "id": "a" }, { "id": "b" }], "has_more": more });
         check(&json!({ "starting_after": text }), json!({}), &stripe(true), Some(json!({ "starting_after": "b" })));
         check(&json!({ "starting_after": text }), json!({}), &stripe(false), None);
@@ -425,6 +432,8 @@ mod tests {
         assert_eq!(all("[1.10, {\"a\":12345678901234567890123}]"), some(&["1.10", "{\"a\":12345678901234567890123}"]));
         assert_eq!(all(r#"{"n":1,"channels":[1]}"#), some(&["1"]));
         assert_eq!(all(r#"{"tags":[2],"data":[1]}"#), some(&["1"]));
+        assert_eq!(all(r#"{"items":3,"data":[1],"tags":[2]}"#), some(&["1"]));
+        assert_eq!(all("null"), some(&[]));
         assert_eq!((all(r#"{"a":[2],"b":[1]}"#), all("{}"), all("7")), (None, None, None));
     }
 }

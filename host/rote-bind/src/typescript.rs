@@ -22,7 +22,7 @@ pub(crate) const RESERVED_VALUES: &[&str] = &[
     "throw", "true", "try", "type", "typeof", "undefined", "unique", "unknown", "using", "var", "void", "while",
     "with", "yield",
     "adapter", "adapterId", "args", "connect", "digests", "fingerprint", "options",
-    "pagesBy", "itemsOf", "cursorAt", "valueAt",
+    "pagesBy", "itemsOf", "cursorAt", "valueAt", "asText",
 ];
 
 /// Names of types that no type of an adapter can have.

@@ -44,7 +44,7 @@ async function* pagesBy<T>(
         return;
       }
       if (step.by === "lastId") {
-        next = valueAt(body, "has_more") === false ? undefined : valueAt(items[items.length - 1], "id");
+        next = valueAt(body, "has_more") === false ? undefined : asText(valueAt(items[items.length - 1], "id"));
       } else {
         next = (typeof at === "number" ? at : step.first) + (step.by === "page" ? 1 : items.length);
       }
@@ -79,14 +79,15 @@ function itemsOf(tool: string, body: unknown, options: PageOptions): readonly un
   return list;
 }
 
-function cursorAt(body: unknown, paths: readonly string[]): unknown {
-  for (const path of paths) {
-    const found = path.split(".").reduce(valueAt, body);
-    if (typeof found === "number" || (typeof found === "string" && found !== "")) {
-      return found;
-    }
-  }
-  return undefined;
+function cursorAt(body: unknown, paths: readonly string[]): string | undefined {
+  const found = paths.map((path) => asText(path.split(".").reduce(valueAt, body)));
+  return found.find((text) => text !== undefined);
+}
+
+/** What names a page, as the text that every argument is that takes one. */
+function asText(value: unknown): string | undefined {
+  const text = typeof value === "number" ? String(value) : value;
+  return typeof text === "string" && text !== "" ? text : undefined;
 }
 
 function valueAt(body: unknown, key: string): unknown {
