@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rote_find::split_words;
 use rote_plan::text_of;
-use rote_types::{Access, Method, command};
+use rote_types::{Method, Tool, command};
 use serde_json::Value;
 
 use super::super::context::Context;
@@ -16,8 +16,8 @@ use crate::literals::{last_segment, walk_scalars};
 use crate::question::{Answer, Place, Question, QuestionId};
 use crate::trace::RecordedCall;
 
-/// Words that tools begin with which end what another one made.
-const ENDINGS: [&str; 3] = ["delete", "remove", "cancel"];
+/// What words begin with that name the end of a thing.
+const ENDINGS: [&str; 9] = ["cancel", "delet", "destroy", "discard", "purge", "remov", "revo", "trash", "void"];
 
 /// Words of the names of two tools of which each takes back what the other does.
 const OPPOSITES: [(&str, &str); 20] = [
@@ -245,12 +245,15 @@ fn creation_of(cx: &Context<'_>, draft: &Draft, deletion: usize) -> Option<(usiz
     let step = &draft.steps[deletion];
     let call = step.call(cx.trace);
     let tool = cx.tool(call)?;
-    let ends = tool.access == Access::Destroy || ENDINGS.iter().any(|word| tool.name.starts_with(word));
-    if step.out.is_some() || !step.is_write(cx.trace) || !ends {
+    if step.out.is_some() || !step.is_write(cx.trace) {
         return None;
     }
     let (name, id) = cx.path_arguments(call).pop()?;
-    let of = tool.path.split(&format!("{{{name}}}")).next()?;
+    let hole = format!("{{{name}}}");
+    let (of, behind) = tool.path.split_once(&hole).unwrap_or((&tool.path, ""));
+    if !ends(&tool, behind) {
+        return None;
+    }
     let creation = (0..deletion).rev().find(|earlier| {
         let made = draft.steps[*earlier].call(cx.trace);
         let same_place = cx.tool(made).is_some_and(|tool| noun(&tool.path) == noun(of));
@@ -265,6 +268,20 @@ fn creation_of(cx: &Context<'_>, draft: &Draft, deletion: usize) -> Option<(usiz
     });
     let own = holds_id(cx, &draft.steps[creation], id);
     (!known && !own).then(|| (creation, id.clone()))
+}
+
+/// Whether a tool ends the thing whose id is the last of its path, before `behind`: it says so, or is the `DELETE` of it. What
+/// else cannot be taken back (a payment, a publication) is done to the thing, which stays.
+fn ends(tool: &Tool, behind: &str) -> bool {
+    let is_ending = |word: &String| ENDINGS.iter().any(|ending| word.starts_with(ending));
+    let (words, tail) = (split_words(&tool.name), split_words(behind));
+    match &*tail {
+        [] => {
+            tool.method == Method::Delete || words.first().is_some_and(is_ending) || words.last().is_some_and(is_ending)
+        }
+        // Of what else is behind it something is ended that belongs to the thing, such as its lock.
+        tail => tail.len() == 1 && is_ending(&tail[0]),
+    }
 }
 
 /// The last word of a path that is not a parameter.
@@ -318,5 +335,32 @@ fn holds_at_id(value: &Value, id: &Value) -> bool {
         }),
         Value::Array(items) => items.iter().any(|inner| holds_at_id(inner, id)),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_taken_back_ends_nothing() {
+        for (method, name, behind, ended) in [
+            ("DELETE", "dropThing", "", true),
+            ("DELETE", "removeLock", "/lock", false),
+            ("DELETE", "labels/delete", "/labels", false),
+            ("POST", "cancelBooking", "/cancel", true),
+            ("POST", "bookings.cancel", "/cancellation", true),
+            ("PUT", "trash_page", "", true),
+            ("POST", "payPayslip", "/pay", false),
+            ("POST", "publish", "", false),
+            ("POST", "refundCharge", "/refunds", false),
+            ("MCP", "delete_note", "", true),
+            ("MCP", "send_note", "", false),
+        ] {
+            let tool = serde_json::json!({
+                "name": name, "method": method, "path": "/x", "toolset": "t", "inputSchema": {}, "access": "destroy",
+            });
+            assert_eq!(ends(&serde_json::from_value(tool).unwrap(), behind), ended, "{method} {name}");
+        }
     }
 }
