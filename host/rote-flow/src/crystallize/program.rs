@@ -246,6 +246,26 @@ pub(crate) fn compared(program: &str) -> Vec<Compared> {
     found
 }
 
+/// Operators beside a number that is reckoned or compared with.
+const RECKONS: [&str; 11] = ["+", "-", "*", "/", "%", "==", "!=", "<", ">", "<=", ">="];
+
+/// The numbers that a program reckons or compares with, and its texts that stand for a value.
+pub(crate) fn values(program: &str) -> Vec<(Range<usize>, Value)> {
+    let Some(mut tokens) = tokens(program) else { return Vec::new() };
+    tokens.retain(|token| token.kind != Kind::Space);
+    let reckons = |at: Option<usize>| {
+        let token = at.and_then(|at| tokens.get(at));
+        token.is_some_and(|token| RECKONS.contains(&&program[token.range.clone()]))
+    };
+    let numbers = tokens.iter().enumerate().filter(|(_, token)| token.kind == Kind::Number);
+    let reckoned = numbers.filter(|(at, _)| reckons(at.checked_sub(1)) || reckons(Some(at + 1)));
+    let read = |range: Range<usize>| Some((range.clone(), serde_json::from_str(&program[range]).ok()?));
+    let mut found: Vec<_> = reckoned.filter_map(|(_, token)| read(token.range.clone())).collect();
+    found.extend(string_literals(program).into_iter().map(|literal| (literal.range, Value::from(literal.text))));
+    found.sort_by_key(|(range, _)| range.start);
+    found
+}
+
 /// By what it takes something for where it stands: numbers in brackets, `-1` too, the bounds of slices, and the words for it.
 pub(crate) fn positions(program: &str) -> Vec<String> {
     let Some(mut tokens) = tokens(program) else { return Vec::new() };
@@ -291,7 +311,23 @@ fn names_variable_inside(text: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn values_are_what_is_reckoned_or_compared_with() {
+        for (program, expected) in [
+            (".rate * 42.5", vec![json!(42.5)]),
+            ("(12 + .a) | .[3]", vec![json!(12)]),
+            (".[] | select(.name == \"Emma\" and .price<=80) | .id", vec![json!("Emma"), json!(80)]),
+            (".[1:20] | first(.[]) | {\"a\": .b[\"c\"]}", vec![]),
+            ("\"open", vec![]),
+        ] {
+            let found: Vec<Value> = values(program).into_iter().map(|(_, value)| value).collect();
+            assert_eq!(found, expected, "{program}");
+        }
+    }
 
     #[test]
     fn programs_are_split_at_the_pipes_of_the_top() {

@@ -1,6 +1,9 @@
-//! Ids that a program compares with, `select(.assignee_id == 32)`: read where an earlier answer has them, like typed ones.
+//! Ids that a program compares with, `select(.assignee_id == 32)`: read where an earlier answer has them, like typed ones. What else
+//! it has that a query printed before, `.rate * 42.5`, is asked.
 //!
 //! What stands in the answer that the program reads is a choice from it and stays. What a parameter was bound to is a variable by now.
+
+use std::ops::Range;
 
 use rote_plan::{Bound, Expression, Reference};
 use rote_types::command;
@@ -14,12 +17,16 @@ use super::super::draft::Draft;
 use super::super::occurrences::{Hit, Occurrences};
 use super::super::parameters::Parameters;
 use super::super::path::Segment;
-use super::super::program::{Compared, compared, names_variable, string_literals};
+use super::super::program::{Compared, Kind, compared, names_variable, string_literals, tokens, values};
+use super::printed::distinct;
 use super::source::Sources;
 use super::{Linker, Read, text_of};
 use crate::FlowError;
 use crate::literals::change_references;
 use crate::question::QuestionId;
+
+/// Fewest letters and digits of a value that is not equal by chance to what a query printed.
+const MIN_TELLING: usize = 2;
 
 /// Finds the sources of the ids that the programs of the steps that stay compare with.
 pub(crate) fn ids_in_programs(
@@ -74,6 +81,22 @@ fn ids_of_the_result(
     Ok(())
 }
 
+/// Puts a variable in the place of a literal.
+fn bind(bound: &mut Reference, range: Range<usize>, name: &str, source: Reference) {
+    let mut variable: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+    while variable.is_empty() || bound.with.contains_key(&variable) || names_variable(&bound.jq, &variable) {
+        variable.push('_');
+    }
+    bound.jq.replace_range(range, &format!("${variable}"));
+    bound.with.insert(variable, Bound::From(Box::new(source)));
+}
+
+/// The last field that a program takes.
+fn last_field(program: &str) -> Option<String> {
+    let fields = tokens(program)?.into_iter().filter(|token| token.kind == Kind::Word);
+    fields.filter_map(|token| program[token.range].strip_prefix('.').map(str::to_owned)).last()
+}
+
 impl Linker<'_, '_> {
     /// The reference with its ids bound to where they come from; none when there is nothing to bind.
     fn ids_of(&mut self, pointer: &str, reference: &Reference, parameters: &Parameters) -> Option<Reference> {
@@ -81,12 +104,14 @@ impl Linker<'_, '_> {
         for one in compared(&reference.jq).into_iter().rev() {
             let place = format!("{pointer}{{{}}}", text_of(&one.value));
             let Some(source) = self.source_of_id(&place, reference, &one) else { continue };
-            let mut variable: String = one.name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-            while bound.with.contains_key(&variable) || names_variable(&bound.jq, &variable) {
-                variable.push('_');
-            }
-            bound.jq.replace_range(one.range, &format!("${variable}"));
-            bound.with.insert(variable, Bound::From(Box::new(source)));
+            bind(&mut bound, one.range, &one.name, source);
+        }
+        let ids: Vec<Value> = compared(&reference.jq).into_iter().map(|one| one.value).collect();
+        for (range, value) in values(&bound.jq).into_iter().rev().filter(|(_, value)| !ids.contains(value)) {
+            let place = format!("{pointer}{{{}}}", text_of(&value));
+            let Some(source) = self.source_of_printed(&place, reference, &value) else { continue };
+            let name = last_field(&source.jq);
+            bind(&mut bound, range, name.as_deref().unwrap_or("value"), source);
         }
         let step = self.draft.steps.iter().find(|step| step.id == reference.step)?;
         let run = |response, reference: &Reference| {
@@ -139,6 +164,43 @@ impl Linker<'_, '_> {
         let undo = command("--no-link").argument(format!("{}:{pointer}", self.step.id));
         self.desk.note(Some(&self.step.id), text, Some(undo));
         Some(Reference::new(read.step, read.jq))
+    }
+
+    /// Where a number or a text comes from that a program has and a query before it printed, as a person says; they are asked.
+    fn source_of_printed(&mut self, pointer: &str, reference: &Reference, value: &Value) -> Option<Reference> {
+        let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
+        match self.desk.given(&id, &["always", REFERENCE]) {
+            Some(word) if word.starts_with('@') => {
+                return match self.read(&id, &word, value) {
+                    Ok(Expression::From(source)) => Some(source),
+                    Ok(_) => None,
+                    Err(error) => {
+                        self.failed = Some(error);
+                        None
+                    }
+                };
+            }
+            Some(_) => return None,
+            None => {}
+        }
+        let tells = text_of(value).chars().filter(|c| c.is_alphanumeric()).count() >= MIN_TELLING;
+        if !tells || self.cx.is_claimed(&self.step.id, pointer, "", value) {
+            return None;
+        }
+        let prints = self.prints();
+        let own = prints.iter().position(|(read, _)| read.step == reference.step && read.jq == reference.jq);
+        let before = prints.into_iter().skip(own.map_or(0, |own| own + 1));
+        let printed = |(read, outputs): &(Read, std::rc::Rc<Vec<Value>>)| {
+            outputs.as_slice() == std::slice::from_ref(value)
+                && !values(&read.jq).iter().any(|(_, typed)| typed == value)
+                && !self.is_typed_before("", value, read)
+        };
+        let reads: Vec<Read> = before.filter(printed).map(|(read, _)| read).collect();
+        let reads = distinct(reads);
+        if !reads.is_empty() {
+            self.ask(id, pointer, value, reads);
+        }
+        None
     }
 
     /// The query that showed the id and nothing else, of an answer that has it.
