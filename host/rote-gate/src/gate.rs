@@ -265,9 +265,9 @@ impl Gate {
     ) -> Result<Preview, GateError> {
         let mut stages = case.stages.clone();
         let mut verdict = case.admission.verdict();
-        let mut refused = case.failure.as_ref().map(Classify::kind);
+        let refused = asked.as_ref().err().map(|(_, error)| error.kind());
         if let Some((stage, error)) = asked.err().filter(|_| case.admission != Admission::Refused) {
-            (verdict, refused) = (Verdict::Deny, Some(error.kind()));
+            verdict = Verdict::Deny;
             let (rule, message) = (error.rule().to_owned(), error.to_string());
             entry.refuse(rule.clone(), &message, &case.redactor);
             let (rule, message) = (rule.into(), message.into());

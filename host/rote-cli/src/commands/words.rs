@@ -14,7 +14,10 @@ Values:
   name=value    Typed by the schema; a name that comes again adds to its list
   name:=JSON    This JSON value, such as `draft:=true` or `labels:=[\"a\"]`
   name=@FILE    The content of a file; `@@x` is the text `@x`
-  -f name=TEXT  This text, whatever it looks like: neither a file nor a number";
+  -f name=TEXT  This text: neither a file nor a number";
+
+/// What stands in hints where a person puts a value.
+const PLACEHOLDER: &str = "…";
 
 /// A word that was read, or what is wrong with its value.
 type Read = Result<(String, Parameter), String>;
@@ -51,6 +54,11 @@ impl Named {
 /// Reads `name=value`, `name=@FILE` or `name:=JSON`; `@7{.id}` is left for templates. None where there is no name.
 fn parameter(word: &str) -> Option<Read> {
     let (name, text) = split(word)?;
+    if text == PLACEHOLDER {
+        let problem =
+            format!("`{name}={PLACEHOLDER}` has a place for a value: put the value there, or write `-f {word}`");
+        return Some(Err(problem));
+    }
     if let Some(name) = name.strip_suffix(':').filter(|name| !name.is_empty()) {
         let problem = |error| format!("`{name}:=` takes JSON: {error}");
         let read = rote_types::read_json(text).map_err(problem);
@@ -98,12 +106,15 @@ mod tests {
         check("n:=[1,true]", json(json!([1, true])));
         check(r#"n:="@a.md""#, json(json!("@a.md")));
         assert_eq!((parameter("n"), parameter("=x"), text("=x")), (None, None, None));
+        assert!(parameter("n=…").unwrap().unwrap_err().contains("put the value there") && text("n=…").is_some());
         assert!(parameter("n:=a").unwrap().unwrap_err().starts_with("`n:=` takes JSON: "));
     }
 
     proptest! {
         #[test]
-        fn any_text_typed_behind_a_name_arrives(value in "\\PC*|@{0,3}[0-9a-z{=:]*") {
+        fn any_text_typed_behind_a_name_arrives(
+            value in "\\PC*|@{0,3}[0-9a-z{=:]*".prop_filter("a place for a value", |value| value != PLACEHOLDER)
+        ) {
             let arrives = |word| Some(("n".to_owned(), Parameter::Given(word)));
             prop_assert_eq!(text(&format!("n={value}")), arrives(Given::Text(value.clone())));
             let typed = format!("n={}{value}", if value.starts_with('@') { "@" } else { "" });
