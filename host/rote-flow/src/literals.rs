@@ -140,6 +140,9 @@ pub(crate) fn replace_references(expression: &mut Expression, make: &mut dyn FnM
     });
 }
 
+/// What a day or a time looks like.
+pub(crate) const DAY: &str = "it looks like a date";
+
 /// Names what a value looks like, if it looks like something that differs from run to run.
 pub(crate) fn looks_like(value: &Value) -> Option<&'static str> {
     let text = value.as_str()?;
@@ -147,7 +150,7 @@ pub(crate) fn looks_like(value: &Value) -> Option<&'static str> {
     let digits =
         |range: std::ops::Range<usize>| bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
     if digits(0..4) && digits(5..7) && digits(8..10) && bytes[4] == b'-' && bytes[7] == b'-' {
-        return Some("it looks like a date");
+        return Some(DAY);
     }
     if text.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.') && !text.contains(' ')) {
         return Some("it looks like an e-mail address");

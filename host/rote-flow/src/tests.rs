@@ -18,6 +18,7 @@ mod pages;
 mod pick;
 mod plans;
 mod printed;
+mod reckoned;
 mod review;
 mod run;
 mod same;

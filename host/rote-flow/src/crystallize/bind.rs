@@ -6,6 +6,7 @@
 
 pub(super) mod place;
 mod query;
+mod reach;
 
 use std::collections::BTreeSet;
 
@@ -27,7 +28,8 @@ use crate::question::{Answer, Evidence, Place, Question, QuestionId, QuestionKin
 use crate::trace::RecordedCall;
 use place::{literal_at, replace_at};
 use query::Binding;
-pub(super) use query::known;
+pub(super) use query::{known, with_parameters};
+pub(crate) use reach::reach;
 
 /// Makes the parameters that were asked for, in the steps that stay.
 pub(crate) fn bind(
@@ -39,7 +41,10 @@ pub(crate) fn bind(
     let kept = closure::needed(cx.trace, draft);
     parameters.keep_used(draft, &kept);
     let mut asked = BTreeSet::new();
-    for spec in &cx.request.params {
+    // A longer value first: a shorter one may be a part of it.
+    let mut specs: Vec<&ParamSpec> = cx.request.params.iter().collect();
+    specs.sort_by_key(|spec| std::cmp::Reverse(spec.value.as_ref().map_or(0, String::len)));
+    for spec in specs {
         if !asked.insert(&spec.name) {
             desk.note(None, format!("parameter `{}` was asked for more than once", spec.name), None);
         }
@@ -382,6 +387,9 @@ impl Binder<'_, '_> {
                 Some(other) => Err(self.different(&[other, only])),
                 None => {
                     self.put(&only.1);
+                    if let Some(text) = only.0.as_str() {
+                        self.in_programs_of(&only.1, text);
+                    }
                     self.declare(only.0)
                 }
             },
@@ -478,6 +486,9 @@ impl Binder<'_, '_> {
                 return Err(self.refuse(format!("{} holds another value: `{}`", spot(&place), text_of(&found))));
             }
             replace_at(&mut self.step_of(&place).arguments, pointer, &new);
+            if let (Expression::Param(_), Some(text)) = (&new, found.as_str()) {
+                self.in_programs_of(std::slice::from_ref(&place), text);
+            }
             example.get_or_insert(found);
         }
         example.map_or(Ok(()), |example| self.declare(example))

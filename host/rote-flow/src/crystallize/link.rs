@@ -8,8 +8,11 @@ mod copied;
 mod lists;
 mod narrowed;
 mod printed;
+mod rows;
 mod source;
 mod text;
+
+use std::rc::Rc;
 
 use rote_plan::{Expression, Reference, text_of};
 use rote_types::{ResponseId, command};
@@ -65,6 +68,20 @@ pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
     Ok(())
 }
 
+/// The numbers that queries printed before a write, and where.
+pub(crate) fn printed_numbers(
+    cx: &Context<'_>,
+    draft: &Draft,
+    step: &DraftStep,
+    desk: &mut Desk,
+) -> Vec<(Reference, f64)> {
+    let seen = Occurrences::default();
+    let linker = Linker::of(cx, draft, step, &seen, desk);
+    let number = |outputs: &[Value]| if let [one] = outputs { one.as_f64() } else { None };
+    let all = linker.prints().into_iter();
+    all.filter_map(|(read, outputs)| Some((Reference::new(read.step, read.jq), number(&outputs)?))).collect()
+}
+
 /// Where an answer has something.
 #[derive(Debug, Clone, PartialEq)]
 struct Read {
@@ -84,6 +101,8 @@ struct Linker<'a, 'b> {
     whole: Vec<String>,
     /// Texts of open questions that have a parameter as a part of what a thing is called.
     titled: Vec<String>,
+    /// The row of a table that the write was typed off, once it was looked for.
+    row: Option<Rc<Option<rows::Row>>>,
     failed: Option<FlowError>,
 }
 
@@ -96,7 +115,7 @@ impl<'a, 'b> Linker<'a, 'b> {
         desk: &'a mut Desk,
     ) -> Self {
         let call = step.call(cx.trace);
-        Self { cx, draft, step, call, seen, desk, whole: Vec::new(), titled: Vec::new(), failed: None }
+        Self { cx, draft, step, call, seen, desk, whole: Vec::new(), titled: Vec::new(), row: None, failed: None }
     }
 
     /// The expression that takes the place of a literal.
@@ -114,11 +133,14 @@ impl<'a, 'b> Linker<'a, 'b> {
         if is_secret(pointer, value) || self.cx.is_claimed(&self.step.id, pointer, &name, value) {
             return None;
         }
+        if let Some(found) = self.of_row(pointer, value) {
+            return Some(found);
+        }
         let hits = self.hits(&name, value);
         let is_id = self.is_id_place(pointer, &name, value);
         let claimed = value.as_str().is_some_and(|text| !self.cx.claimed_in(text).is_empty());
-        let printed = if claimed { Vec::new() } else { self.printed(&name, value) };
-        if hits.is_empty() && !printed.is_empty() {
+        let printed = self.printed(&name, value);
+        if (hits.is_empty() || claimed) && !printed.is_empty() {
             return self.ask(id, pointer, value, printed);
         }
         if hits.is_empty() || claimed {

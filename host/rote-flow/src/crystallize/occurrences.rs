@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::context::{Context, names_id};
 use super::draft::{Draft, DraftStep};
 use super::path::Segment;
-use super::program::{compared, string_literals};
+use super::program::{compared, string_literals, values};
 use super::words::{MIN_EMBEDDED_CHARS, day_of, days, places};
 use crate::literals::{last_segment, walk_literals, walk_scalars};
 
@@ -106,6 +106,7 @@ impl Occurrences {
         let expressions = draft.steps.iter().flat_map(DraftStep::expressions).chain([&draft.result]);
         for reference in expressions.flat_map(Expression::references) {
             wanted.extend(compared(&reference.jq).iter().filter_map(|one| key_of(&one.value)));
+            wanted.extend(values(&reference.jq).iter().filter_map(|(_, value)| key_of(value)));
         }
         for step in draft.steps.iter().filter(|step| step.out.is_none()) {
             for call in &step.calls {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::context::Context;
 use super::desk::{Desk, REFERENCE};
 use super::draft::{Draft, DraftStep};
-use super::occurrences::Occurrences;
+use super::occurrences::{Occurrences, names_title};
 use super::path::{Segment, at, jq_of, path_of};
 use super::program;
 use super::request::ResultSpec;
@@ -110,8 +110,25 @@ impl Picker<'_, '_> {
     fn only(&self, item: &Item, source: &str) -> Option<String> {
         let step = self.draft.steps.iter().find(|step| step.id == source)?;
         let ordered = step.call(self.cx.trace).arguments.as_object()?.keys().any(|name| orders(name));
-        let jq = format!("{}[] | {}", item.array, or_identity(&item.field));
+        let plain = format!("{}[] | {}", item.array, or_identity(&item.field));
+        let named = self.asked_for(step, item).map(|(field, value)| with_field(item, &field, &value));
+        let jq = named.unwrap_or(plain);
         (item.items.len() == 1 && !ordered && self.gives(item, &jq)).then_some(jq)
+    }
+
+    /// What the only item is called, where that is, word for word, what was asked for: a search may find what is called nearly so.
+    fn asked_for(&self, step: &DraftStep, item: &Item) -> Option<(String, String)> {
+        let element = item.items.first()?.as_object()?;
+        let mut found = None;
+        walk_literals(&step.arguments, &mut |pointer, literal| {
+            let said = literal.as_str().filter(|text| text.parse::<f64>().is_err() && !text.contains('@'));
+            let same = |(field, value): &(&String, &Value)| {
+                pointer == format!("/{field}") && names_title(field) && *value == literal
+            };
+            let member = said.and_then(|said| Some((element.iter().find(same)?.0.clone(), said.to_owned())));
+            found = found.take().or(member);
+        });
+        found
     }
 
     /// The program that takes the item for what it is; none where the position stays.
@@ -135,8 +152,9 @@ impl Picker<'_, '_> {
             return Ok(Some(jq));
         }
         if let Some(jq) = self.only(&item, &reference.step) {
+            let so = if is_by_property(&jq) { " that is called so" } else { "" };
             let text =
-                format!("{step} takes the only item of {}; a run that finds several stops there", reference.step);
+                format!("{step} takes the only item of {}{so}; a run that finds several stops there", reference.step);
             desk.note(Some(step), text, undo);
             return Ok(Some(jq));
         }
@@ -236,9 +254,13 @@ impl Picker<'_, '_> {
         let of_it = queries.filter(|query| {
             query.source_response.map(|of| self.cx.whole(of)) == Some(item.response) && query.command.0 < before
         });
-        for query in of_it {
-            let Ok(program) = self.cx.portable(query) else { continue };
-            let stages = program::stages(&program);
+        let programs: Vec<String> = of_it.filter_map(|query| self.cx.portable(query).ok()).collect();
+        // What printed exactly that comes before what only leads to the same item.
+        if let Some(exact) = programs.iter().find(|jq| path_of(jq).is_none() && chooses(jq) && self.gives(item, jq)) {
+            return Some(exact.trim().to_owned());
+        }
+        for program in &programs {
+            let stages = program::stages(program);
             for count in (1..=stages.len()).rev() {
                 let prefix = stages[..count].join("|").trim().to_owned();
                 if path_of(&prefix).is_some() || !chooses(&prefix) {

@@ -143,6 +143,24 @@ pub(crate) fn string_literals(program: &str) -> Vec<Literal> {
         .collect()
 }
 
+/// What stands in the brackets that a program begins with, and what stands behind them: `[.a[] | .b]` and `[0].c`.
+pub(crate) fn made_list(program: &str) -> Option<(&str, &str)> {
+    let program = program.trim();
+    let mut depth = 0_usize;
+    for token in tokens(program)? {
+        match &program[token.range.clone()] {
+            "[" => depth += 1,
+            "]" => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            let inside = program[..token.range.start].strip_prefix('[')?;
+            return Some((inside, &program[token.range.end..])).filter(|(inside, _)| !inside.trim().is_empty());
+        }
+    }
+    None
+}
+
 /// Every text that it holds: values, names of fields, what stands around an interpolation. All of it where it cannot be read.
 pub(crate) fn texts(program: &str) -> Vec<String> {
     let Some(tokens) = tokens(program) else { return vec![program.to_owned()] };

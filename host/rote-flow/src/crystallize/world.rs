@@ -27,7 +27,8 @@ use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use find::{Finding, Trial, What};
 #[cfg(test)]
 pub(crate) use host::ask;
-use model::{World, scalars, tells_apart};
+pub(crate) use model::scalars;
+use model::{World, tells_apart};
 
 /// Most bytes of answers.
 const MAX_BYTES: usize = 1 << 20;
@@ -108,6 +109,13 @@ impl Raise<'_> {
                 let said = desk.given(&id, &["no"]).is_some();
                 let all = said.then(|| repeated("all", "one call for each"));
                 let answers = std::iter::once(no).chain(all).collect();
+                self.question(finding, (id, ask), answers, desk);
+            }
+            What::SameThing { other } => {
+                let ask = format!("{shown} names the same thing as {other} where a list has only one: is that right?");
+                let id = QuestionId::at(QuestionId::Pick, step, pointer);
+                let position = Answer::by_id(&id, "position", "it may be the same".to_owned());
+                let answers = std::iter::once(position).chain(self.skip(step)).collect();
                 self.question(finding, (id, ask), answers, desk);
             }
             What::Stops { why } => {

@@ -8,6 +8,7 @@ use super::super::draft::Draft;
 use super::super::parameters::Parameters;
 use super::super::program::{names_variable, string_literals};
 use super::super::words::by_text;
+use crate::literals::{DAY, looks_like, walk_scalars};
 
 /// What is bound to what.
 pub(super) struct Binding<'a> {
@@ -25,7 +26,7 @@ impl Binding<'_> {
         reference: &Reference,
     ) -> Option<Reference> {
         let variable = self.variable(reference);
-        let jq = self.rewritten(&reference.jq, &variable)?;
+        let jq = self.rewritten(cx, &reference.jq, &variable)?;
         let mut bound = Reference { jq, ..reference.clone() };
         bound.with.insert(variable, Bound::Param(self.name.to_owned()));
         let step = draft.steps.iter().find(|step| step.id == reference.step)?;
@@ -59,12 +60,14 @@ impl Binding<'_> {
         variable
     }
 
-    fn rewritten(&self, program: &str, variable: &str) -> Option<String> {
+    fn rewritten(&self, cx: &Context<'_>, program: &str, variable: &str) -> Option<String> {
         let mut text = program.to_owned();
         let mut changed = false;
         for literal in string_literals(program).into_iter().rev() {
             let new = match by_text(&Value::from(literal.text.as_str()), self.name, self.value) {
                 None => continue,
+                // A time that an answer has is that of a thing, whatever day the parameter is.
+                Some(Expression::Text(_)) if is_of_an_answer(cx, &literal.text) => continue,
                 Some(Expression::Text(parts)) => {
                     let part = |part: &Expression| match part {
                         Expression::Literal(text) => text.to_string(),
@@ -89,6 +92,32 @@ impl Binding<'_> {
     }
 }
 
+/// Whether a text is a time that stands in a recorded answer.
+fn is_of_an_answer(cx: &Context<'_>, text: &str) -> bool {
+    let mut found = false;
+    if looks_like(&Value::from(text)) == Some(DAY) {
+        for body in cx.trace.calls.iter().filter_map(|call| cx.body(call.response)) {
+            walk_scalars(&body, String::new(), &mut |_, value| found |= *value == *text);
+        }
+    }
+    found
+}
+
+/// The reference with every parameter bound in its program; a number or a boolean means something only under a name.
+pub(in crate::crystallize) fn with_parameters(
+    cx: &Context<'_>,
+    draft: &Draft,
+    parameters: &Parameters,
+    reference: Reference,
+) -> Reference {
+    let given = parameters.examples();
+    let texts = given.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
+    texts.filter(|(_, value)| !value.is_empty()).fold(reference, |reference, (name, value)| {
+        let bound = Binding { name, value }.bind(cx, draft, parameters, &reference);
+        bound.unwrap_or(reference)
+    })
+}
+
 /// What a variable of a program had in the recording.
 pub(in crate::crystallize) fn known(
     cx: &Context<'_>,
@@ -101,7 +130,10 @@ pub(in crate::crystallize) fn known(
         Bound::From(inner) => {
             let step = draft.steps.iter().find(|step| step.id == inner.step)?;
             let response = step.call(cx.trace).response;
-            cx.result(response, &inner.jq).ok().filter(|_| inner.with.is_empty())
+            let value = |(name, bound): (&String, &Bound)| Some((name.clone(), known(cx, draft, parameters, bound)?));
+            let values: Vec<(String, Value)> = inner.with.iter().map(value).collect::<Option<_>>()?;
+            let program = rote_plan::bind(&inner.jq, values.iter().map(|(name, value)| (name.as_str(), value)));
+            cx.result(response, &program).ok()
         }
     }
 }

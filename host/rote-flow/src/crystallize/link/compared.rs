@@ -9,7 +9,7 @@ use rote_plan::{Bound, Expression, Reference};
 use rote_types::command;
 use serde_json::Value;
 
-use super::super::bind::known;
+use super::super::bind::{known, with_parameters};
 use super::super::closure;
 use super::super::context::{Context, names_id};
 use super::super::desk::{Desk, REFERENCE};
@@ -22,7 +22,7 @@ use super::printed::distinct;
 use super::source::Sources;
 use super::{Linker, Read, text_of};
 use crate::FlowError;
-use crate::literals::change_references;
+use crate::literals::{DAY, change_references, looks_like};
 use crate::question::QuestionId;
 
 /// Fewest letters and digits of a value that is not equal by chance to what a query printed.
@@ -93,8 +93,8 @@ fn bind(bound: &mut Reference, range: Range<usize>, name: &str, source: Referenc
 
 /// The last field that a program takes.
 fn last_field(program: &str) -> Option<String> {
-    let fields = tokens(program)?.into_iter().filter(|token| token.kind == Kind::Word);
-    fields.filter_map(|token| program[token.range].strip_prefix('.').map(str::to_owned)).last()
+    let mut words = tokens(program)?.into_iter().rev().filter(|token| token.kind == Kind::Word);
+    words.find_map(|token| program[token.range].strip_prefix('.').map(str::to_owned))
 }
 
 impl Linker<'_, '_> {
@@ -104,12 +104,13 @@ impl Linker<'_, '_> {
         for one in compared(&reference.jq).into_iter().rev() {
             let place = format!("{pointer}{{{}}}", text_of(&one.value));
             let Some(source) = self.source_of_id(&place, reference, &one) else { continue };
+            let source = with_parameters(self.cx, self.draft, parameters, source);
             bind(&mut bound, one.range, &one.name, source);
         }
-        let ids: Vec<Value> = compared(&reference.jq).into_iter().map(|one| one.value).collect();
-        for (range, value) in values(&bound.jq).into_iter().rev().filter(|(_, value)| !ids.contains(value)) {
+        for (range, value) in values(&bound.jq).into_iter().rev() {
             let place = format!("{pointer}{{{}}}", text_of(&value));
             let Some(source) = self.source_of_printed(&place, reference, &value) else { continue };
+            let source = with_parameters(self.cx, self.draft, parameters, source);
             let name = last_field(&source.jq);
             bind(&mut bound, range, name.as_deref().unwrap_or("value"), source);
         }
@@ -184,7 +185,8 @@ impl Linker<'_, '_> {
             None => {}
         }
         let tells = text_of(value).chars().filter(|c| c.is_alphanumeric()).count() >= MIN_TELLING;
-        if !tells || self.cx.is_claimed(&self.step.id, pointer, "", value) {
+        let asked = self.desk.questions.iter().any(|question| question.id == id);
+        if !tells || asked || self.cx.is_claimed(&self.step.id, pointer, "", value) {
             return None;
         }
         let prints = self.prints();
@@ -195,12 +197,27 @@ impl Linker<'_, '_> {
                 && !values(&read.jq).iter().any(|(_, typed)| typed == value)
                 && !self.is_typed_before("", value, read)
         };
-        let reads: Vec<Read> = before.filter(printed).map(|(read, _)| read).collect();
-        let reads = distinct(reads);
-        if !reads.is_empty() {
+        let printed: Vec<Read> = before.filter(printed).map(|(read, _)| read).collect();
+        let of_things = self.of_things(value).into_iter().filter(|read| read.step != reference.step);
+        let reads = distinct(printed.into_iter().chain(of_things));
+        // A day decides for which things there are writes, and is another one next week.
+        let is_day = self.call.is_write() && looks_like(value) == Some(DAY);
+        if !reads.is_empty() || is_day {
             self.ask(id, pointer, value, reads);
         }
         None
+    }
+
+    /// Where the one thing that was read has it, or another one that it tells apart.
+    fn of_things(&self, value: &Value) -> Vec<Read> {
+        match value {
+            Value::Number(number) => self.numbered(&number.to_string()),
+            value => {
+                let hits = self.hits("", value);
+                let tells = value.as_str().is_some_and(|text| !hits.is_empty() && self.tells_which(text, &hits));
+                if tells { self.reads(hits) } else { Vec::new() }
+            }
+        }
     }
 
     /// The query that showed the id and nothing else, of an answer that has it.

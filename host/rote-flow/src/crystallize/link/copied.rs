@@ -82,7 +82,7 @@ impl<'a> Linker<'a, '_> {
 
     /// Whether a text says which thing is meant: of the one thing that was read or of the one that is written, also a name; of a list
     /// what is not a word, and what things are called.
-    fn tells_which(&self, text: &str, hits: &[&Hit]) -> bool {
+    pub(super) fn tells_which(&self, text: &str, hits: &[&Hit]) -> bool {
         let near = |hit: &&Hit| self.is_of_one(hit) || self.is_of_target(hit);
         let listed = || {
             let called = hits.iter().all(|hit| is_identity(hit.field()));
@@ -93,7 +93,7 @@ impl<'a> Linker<'a, '_> {
     }
 
     /// Where a number of a text stands as an amount of one thing that was read, of the thing that is written, or of some length.
-    fn numbered(&self, number: &str) -> Vec<Read> {
+    pub(super) fn numbered(&self, number: &str) -> Vec<Read> {
         let Ok(value) = serde_json::from_str::<Value>(number) else { return Vec::new() };
         let mut hits = self.first_of_steps(self.seen.of_the_api(&value, "", self.step.calls[0]));
         hits.retain(|hit| self.has_digits(&value, hit) && !self.seen.is_said_before(number, hit.call));
@@ -101,7 +101,7 @@ impl<'a> Linker<'a, '_> {
     }
 
     /// The places as reads; those of the thing that is written alone where there are some.
-    fn reads(&self, hits: Vec<&Hit>) -> Vec<Read> {
+    pub(super) fn reads(&self, hits: Vec<&Hit>) -> Vec<Read> {
         let of_target: Vec<&Hit> = hits.iter().copied().filter(|hit| self.is_of_target(hit)).collect();
         let hits = if of_target.is_empty() { hits } else { of_target };
         hits.into_iter().take(MAX_READS).map(|hit| self.read_of(hit)).collect()

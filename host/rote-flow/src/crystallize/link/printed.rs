@@ -7,9 +7,11 @@ use serde_json::Value;
 
 use super::super::context::names_id;
 use super::super::occurrences::{Hit, id_words, key_of};
+use super::super::path::{Segment, jq_of, path_of};
+use super::super::pick::chooses;
 use super::super::program::string_literals;
 use super::super::words::{MIN_EMBEDDED_CHARS, places};
-use super::source::{Sources, kind_of_hit, shown};
+use super::source::{Sources, kind_of_hit, same_name, shown};
 use super::{Linker, Read};
 
 /// Names of arguments that say how many, beside those with `count`.
@@ -29,6 +31,8 @@ const WRITTEN: [(&str, &str); 10] = [
 ];
 /// Most items of a list that is looked for in a text.
 const MAX_ITEMS: usize = 1_000;
+/// Fewest letters and digits of a member of what a query printed that has another name than the argument.
+const MIN_MEMBER_DIGITS: usize = 2;
 /// Most programs that are offered for one value.
 const MAX_PRINTED: usize = 3;
 
@@ -58,9 +62,14 @@ impl<'a> Linker<'a, '_> {
             let as_text =
                 value.as_str().and_then(|text| written((&read.jq, &outputs), text).find(|one| one.text == text));
             let jq = as_text.map_or(jq, |one| one.jq);
+            // What stands in the answer itself is read there, unless the query chose of what it is.
+            let body = self.cx.body(read.response);
+            let apart = chooses(&read.jq) || !body.is_some_and(|body| holds(&body, value));
+            let of_one = member(&read.jq, &outputs, name, value).filter(|jq| apart && gives(jq));
             if gives(&jq) {
-                found.push(Read { jq, ..read });
+                found.push(Read { jq, ..read.clone() });
             }
+            found.extend(of_one.map(|jq| Read { jq, ..read }));
         }
         let mut found = distinct(found);
         found.truncate(MAX_PRINTED);
@@ -142,6 +151,17 @@ impl<'a> Linker<'a, '_> {
     }
 }
 
+/// The program that gives a value as a member of the one object that a query made.
+fn member(jq: &str, outputs: &[Value], name: &str, value: &Value) -> Option<String> {
+    let [Value::Object(members)] = outputs else { return None };
+    let digits = text_of(value).chars().filter(|c| c.is_alphanumeric()).count();
+    let (field, _) = members
+        .iter()
+        .filter(|_| path_of(jq).is_none())
+        .find(|(field, found)| same(found, value) && (digits >= MIN_MEMBER_DIGITS || same_name(field, name)))?;
+    Some(format!("{jq} | {}", jq_of(&[Segment::Key(field.clone())])))
+}
+
 /// What a query printed, as a text, and the program that gives that.
 struct Print {
     text: String,
@@ -216,7 +236,7 @@ fn counted(name: &str, value: &Value, outputs: &[Value]) -> bool {
     counts && many > 1 && value.as_u64() == u64::try_from(many).ok()
 }
 
-fn same(one: &Value, other: &Value) -> bool {
+pub(super) fn same(one: &Value, other: &Value) -> bool {
     one == other || key_of(one).is_some() && key_of(one) == key_of(other)
 }
 

@@ -51,7 +51,10 @@ impl<'h> Sources<'h> {
             let of = &cx.trace.calls[hit.call];
             cx.body(of.response).and_then(|body| at(&body, &hit.path).cloned()).is_some_and(|found| {
                 let text = text_of(&found);
+                let sent = of.arguments.as_object().into_iter().flatten();
+                let mut named = sent.filter(|(name, _)| same_name(name, hit.field()));
                 cx.path_arguments(of).iter().any(|(_, value)| text_of(value) == text)
+                    || named.any(|(_, value)| text_of(value) == text)
             })
         };
         let mut hits: Vec<&Hit> = hits.to_vec();
@@ -60,6 +63,11 @@ impl<'h> Sources<'h> {
         }
         if names_version(&place) {
             return Self::of_version(cx, call, &place, &hits);
+        }
+        // A write that says again what was read before has not made it.
+        let is_read = |hit: &&Hit| !cx.trace.calls[hit.call].is_write();
+        if let Some(first) = hits.iter().filter(|hit| is_read(hit)).map(|hit| hit.call).min() {
+            hits.retain(|hit| is_read(hit) || hit.call < first);
         }
         let rank = |hit: &Hit| {
             if !name.is_empty() && !is_generic(name) && same_name(hit.field(), name) {

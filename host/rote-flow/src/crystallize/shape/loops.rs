@@ -4,6 +4,8 @@
 //! some of the items only, what tells those from the others is the condition of a query that showed exactly them, or
 //! the one member that they share and no other has, which is asked.
 
+use std::collections::BTreeSet;
+
 use rote_plan::{Expression, Reference};
 use rote_types::{ResponseId, command};
 use rote_workspace::Ask;
@@ -13,7 +15,7 @@ use super::super::context::Context;
 use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
 use super::super::path::{Segment, at, jq_of, path_of};
-use super::super::pick;
+use super::super::{pick, program};
 use super::conditions;
 use crate::FlowError;
 use crate::literals::replace_references;
@@ -22,11 +24,37 @@ use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 /// Members that say which things are meant, before all others.
 const TELLING: [&str; 6] = ["state", "status", "type", "archived", "milestone", "label"];
 
-/// An item of an array in the answer of a step.
+/// A list in an answer, or one that a program makes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum List {
+    At(Vec<Segment>),
+    /// All that the program gives.
+    Of(String),
+}
+
+impl List {
+    /// The program that gives it.
+    fn jq(&self) -> String {
+        match self {
+            Self::At(path) => jq_of(path),
+            Self::Of(program) => format!("[{program}]"),
+        }
+    }
+
+    /// The program that gives its items.
+    fn items(&self) -> String {
+        match self {
+            Self::At(path) => format!("{}[]", jq_of(path)),
+            Self::Of(program) => program.clone(),
+        }
+    }
+}
+
+/// An item of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Item {
     step: String,
-    array: Vec<Segment>,
+    array: List,
     index: usize,
 }
 
@@ -40,7 +68,7 @@ struct Member {
 /// Calls that differ only in the item.
 struct Group {
     source: String,
-    array: Vec<Segment>,
+    array: List,
     tool: String,
     arguments: Expression,
     members: Vec<Member>,
@@ -61,14 +89,12 @@ pub(crate) fn fold(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
     for group in groups(cx, draft) {
         let Some(items) = items(cx, draft, &group) else { continue };
         let indexes: Vec<usize> = group.members.iter().map(|member| member.index).collect();
-        let ascending = indexes.windows(2).all(|pair| pair[0] < pair[1]);
-        if !ascending || is_used(draft, &group) || is_interrupted(cx, draft, &group) || is_page(cx, draft, &group) {
-            continue;
-        }
-        if is_asked(cx, draft, &group) {
-            continue;
-        }
-        let condition = match meant(cx, draft, &group, &items, &indexes, desk)? {
+        let meant = if is_apart(cx, draft, &group, &indexes) {
+            Meant::These
+        } else {
+            meant(cx, draft, &group, &items, &indexes, desk)?
+        };
+        let condition = match meant {
             Meant::All => None,
             Meant::Those(condition) => Some(condition),
             Meant::These => continue,
@@ -79,24 +105,93 @@ pub(crate) fn fold(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
         merge(cx, draft, group, condition);
     }
     draft.steps.retain(|step| !merged.contains(&step.id));
+    ask_of_made(cx, draft, desk)
+}
+
+/// Whether the calls cannot be one step: their order is not that of the list, or something that is not of it belongs to one of them.
+fn is_apart(cx: &Context<'_>, draft: &Draft, group: &Group, indexes: &[usize]) -> bool {
+    let ascending = indexes.windows(2).all(|pair| pair[0] < pair[1]);
+    !ascending
+        || is_used(draft, group)
+        || is_interrupted(cx, draft, group)
+        || is_page(cx, draft, group)
+        || is_asked(cx, draft, group)
+}
+
+/// Asks about writes that take several of what a program makes by where each stands: in another run it makes more or fewer.
+fn ask_of_made(cx: &Context<'_>, draft: &Draft, desk: &mut Desk) -> Result<(), FlowError> {
+    let mut taken: Vec<((String, String), BTreeSet<usize>, &DraftStep)> = Vec::new();
+    for step in draft.steps.iter().filter(|step| step.out.is_none() && step.is_write(cx.trace)) {
+        for (item, _) in of_items(step) {
+            let List::Of(program) = item.array else { continue };
+            let of = (item.step, program);
+            match taken.iter_mut().find(|(known, ..)| *known == of) {
+                Some((_, indexes, _)) => drop(indexes.insert(item.index)),
+                None => taken.push((of, BTreeSet::from([item.index]), step)),
+            }
+        }
+    }
+    for ((_, program), indexes, first) in taken.into_iter().filter(|(_, indexes, _)| indexes.len() > 1) {
+        let (id, count) = (QuestionId::Loop(first.id.clone()), indexes.len());
+        let means = "these calls and no others".to_owned();
+        let question = Question {
+            kind: id.kind(),
+            ask: format!(
+                "{} and those like it take {count} things of `{program}`: is nothing done for more?",
+                first.id
+            ),
+            places: vec![Place { step: first.id.clone(), pointer: String::new() }],
+            evidence: Vec::new(),
+            answers: vec![Answer::new("no", means, command("--loop").assignment(&first.id, "no"))],
+            taken: "no".to_owned(),
+            writes: true,
+            open: true,
+            id,
+        };
+        desk.ask(question)?;
+    }
     Ok(())
 }
 
-/// The one item that the arguments take, and the arguments with it as the item at hand.
-fn of_item(step: &DraftStep) -> Option<(Item, Expression)> {
-    let mut arguments = step.arguments.clone();
-    let mut taken: Option<Item> = None;
-    let mut several = false;
-    replace_references(&mut arguments, &mut |reference| {
-        let path = path_of(&reference.jq).filter(|_| !reference.each)?;
+/// Each item that the arguments take, and the arguments with that one as the item at hand.
+fn of_items(step: &DraftStep) -> Vec<(Item, Expression)> {
+    let taken = |reference: &Reference| {
+        let plain = !reference.each && reference.with.is_empty();
+        let (array, index, rest) = Some(&reference.jq).filter(|_| plain).and_then(|jq| indexed(jq))?;
+        Some((Item { step: reference.step.clone(), array, index }, rest))
+    };
+    let mut found: Vec<(Item, Expression)> = Vec::new();
+    for (item, _) in step.arguments.references().into_iter().filter_map(taken) {
+        if found.iter().all(|(known, _)| *known != item) {
+            let mut arguments = step.arguments.clone();
+            replace_references(&mut arguments, &mut |reference| {
+                taken(reference).filter(|(other, _)| *other == item).map(|(_, rest)| Expression::Item(rest))
+            });
+            found.push((item, arguments));
+        }
+    }
+    found
+}
+
+/// What a program takes of one item of a list: of one in the answer, `.items[0].id`, or of one that it makes, `[.items[] | …][0].id`.
+fn indexed(jq: &str) -> Option<(List, usize, String)> {
+    if let Some(path) = path_of(jq) {
         let at = path.iter().position(|segment| matches!(segment, Segment::Index(_)))?;
         let Segment::Index(index) = path[at] else { return None };
-        let item = Item { step: reference.step.clone(), array: path[..at].to_vec(), index };
-        several |= taken.as_ref().is_some_and(|known| *known != item);
-        taken = Some(item);
-        Some(Expression::Item(jq_of(&path[at + 1..])))
-    });
-    taken.filter(|_| !several).map(|item| (item, arguments))
+        return Some((List::At(path[..at].to_vec()), index, jq_of(&path[at + 1..])));
+    }
+    let (made, rest) = program::made_list(jq)?;
+    let rest = rest.trim_start().trim_start_matches('|').trim_start();
+    let rest = rest.strip_prefix('.').filter(|rest| rest.starts_with('[')).unwrap_or(rest);
+    let (index, rest) = rest.strip_prefix('[')?.split_once(']')?;
+    let rest = rest.trim_start();
+    let rest = match rest.strip_prefix('|') {
+        Some(further) => further.trim(),
+        None if rest.is_empty() => ".",
+        None => Some(rest).filter(|rest| rest.starts_with(['.', '[']))?,
+    };
+    let rest = if rest.starts_with('[') { format!(".{rest}") } else { rest.to_owned() };
+    Some((List::Of(made.trim().to_owned()), index.trim().parse().ok()?, rest))
 }
 
 fn groups(cx: &Context<'_>, draft: &Draft) -> Vec<Group> {
@@ -105,16 +200,17 @@ fn groups(cx: &Context<'_>, draft: &Draft) -> Vec<Group> {
         if step.out.is_some() || step.broken.is_some() || step.for_each.is_some() || step.calls.len() != 1 {
             continue;
         }
-        let Some((Item { step: source, array, index }, arguments)) = of_item(step) else { continue };
         let call = step.call(cx.trace);
-        let tool = format!("{}/{}", call.adapter, call.tool);
-        let member = Member { position, index };
-        let same = |group: &&mut Group| {
-            group.tool == tool && group.source == source && group.array == array && group.arguments == arguments
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.members.push(member),
-            None => groups.push(Group { source, array, tool, arguments, members: vec![member] }),
+        for (Item { step: source, array, index }, arguments) in of_items(step) {
+            let tool = format!("{}/{}", call.adapter, call.tool);
+            let member = Member { position, index };
+            let same = |group: &&mut Group| {
+                group.tool == tool && group.source == source && group.array == array && group.arguments == arguments
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.members.push(member),
+                None => groups.push(Group { source, array, tool, arguments, members: vec![member] }),
+            }
         }
     }
     groups.retain(|group| group.members.len() >= 2);
@@ -128,8 +224,11 @@ fn response(cx: &Context<'_>, draft: &Draft, group: &Group) -> Option<ResponseId
 }
 
 fn items(cx: &Context<'_>, draft: &Draft, group: &Group) -> Option<Vec<Value>> {
-    let body = cx.body(response(cx, draft, group)?)?;
-    at(&body, &group.array)?.as_array().cloned()
+    let response = response(cx, draft, group)?;
+    match &group.array {
+        List::At(path) => at(&*cx.body(response)?, path)?.as_array().cloned(),
+        made => cx.result(response, &made.jq()).ok()?.as_array().cloned(),
+    }
 }
 
 /// Whether another step uses the answer of one of them.
@@ -154,7 +253,7 @@ fn is_interrupted(cx: &Context<'_>, draft: &Draft, group: &Group) -> bool {
     between
         .iter()
         .filter(|step| step.out.is_none() && step.is_write(cx.trace))
-        .any(|step| of_item(step).is_none_or(|(item, _)| item.step != group.source || item.array != group.array))
+        .any(|step| of_items(step).iter().all(|(item, _)| item.step != group.source || item.array != group.array))
 }
 
 /// Whether a write among them was decided by itself: something was asked between them, or of an item before the first.
@@ -188,7 +287,7 @@ fn meant(
     let first = &draft.steps[group.members[0].position];
     let id = QuestionId::Loop(first.id.clone());
     let Some(response) = response(cx, draft, group) else { return Ok(Meant::These) };
-    let array = jq_of(&group.array);
+    let array = group.array.jq();
     let all = indexes.len() == items.len();
     let given = desk.given(&id, &[]);
     match given.as_deref() {
@@ -296,7 +395,7 @@ fn between(cx: &Context<'_>, draft: &Draft, group: &Group) -> impl Iterator<Item
 fn note(draft: &Draft, group: &Group, (condition, of): (Option<&str>, usize), other: Option<String>, desk: &mut Desk) {
     let ids: Vec<&str> = group.members.iter().map(|member| draft.steps[member.position].id.as_str()).collect();
     let with = condition.map_or_else(String::new, |condition| format!(" with `{condition}`"));
-    let (array, source, all, id) = (jq_of(&group.array), &group.source, ids.join(", "), ids[0]);
+    let (array, source, all, id) = (group.array.jq(), &group.source, ids.join(", "), ids[0]);
     let mut text = format!("{all} repeat for each of {array} of {source}{with} ({} of {of}), as {id}", ids.len());
     if let Some(other) = other {
         text.push_str(&format!("; {id} is made for all of them before {other} is, which stood between them"));
@@ -307,12 +406,12 @@ fn note(draft: &Draft, group: &Group, (condition, of): (Option<&str>, usize), ot
 /// Makes the first of them the step for all; the others are taken out by the caller.
 fn merge(cx: &Context<'_>, draft: &mut Draft, group: Group, condition: Option<String>) {
     let calls = group.members.iter().map(|member| draft.steps[member.position].calls[0]).collect();
-    let array = jq_of(&group.array);
+    let array = group.array.items();
     let filter = condition.map_or_else(String::new, |condition| format!(" | select({condition})"));
     let first = &mut draft.steps[group.members[0].position];
     first.calls = calls;
     first.arguments = group.arguments;
     first.in_order = first.is_write(cx.trace);
-    let items = Reference { each: true, ..Reference::new(group.source, format!("{array}[]{filter}")) };
+    let items = Reference { each: true, ..Reference::new(group.source, format!("{array}{filter}")) };
     first.for_each = Some(Expression::From(items));
 }

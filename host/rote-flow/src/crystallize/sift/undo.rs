@@ -277,7 +277,9 @@ fn ends(tool: &Tool, behind: &str) -> bool {
     let (words, tail) = (split_words(&tool.name), split_words(behind));
     match &*tail {
         [] => {
-            tool.method == Method::Delete || words.first().is_some_and(is_ending) || words.last().is_some_and(is_ending)
+            matches!(tool.method, Method::Delete)
+                || words.first().is_some_and(is_ending)
+                || words.last().is_some_and(is_ending)
         }
         // Of what else is behind it something is ended that belongs to the thing, such as its lock.
         tail => tail.len() == 1 && is_ending(&tail[0]),

@@ -187,6 +187,11 @@ pub(crate) fn shorter(world: &World) -> World {
     with_lists(world, &mut |items| items.truncate(items.len().saturating_sub(1)))
 }
 
+/// The world in which every list of things that was read has its first one alone.
+pub(crate) fn only_one(world: &World) -> World {
+    with_lists(world, &mut |items| items.truncate(1))
+}
+
 /// The world in which every list of things that was read is empty.
 pub(crate) fn emptied(world: &World) -> World {
     with_lists(world, &mut Vec::clear)

@@ -14,6 +14,8 @@ use super::host::{Ran, Sent, run_in};
 use super::model::{World, scalars, tells_apart};
 use crate::literals::{last_segment, references, walk_scalars};
 
+/// Most values that are tried for one parameter.
+const MAX_OTHERS: usize = 8;
 /// Most lists that are made longer.
 const MAX_LISTS: usize = 4;
 
@@ -30,6 +32,8 @@ pub(crate) enum What {
     MissedItem { exchange: usize, array: String },
     /// The run stops, although everything is there under another name.
     Stops { why: String },
+    /// Two arguments that named two things name one, where there is only that one.
+    SameThing { other: String },
     /// The run stops after some of its writes when the lists are so.
     StopsHalfway { lists: &'static str, writes: usize, why: String },
 }
@@ -76,6 +80,7 @@ impl Trial<'_> {
         found.extend(self.fewer_things("empty", &change::emptied(self.world)));
         let one_less = self.fewer_things("one shorter", &change::shorter(self.world));
         found.extend(one_less.into_iter().filter(|one| !repeats(one)));
+        found.extend(self.only_one(&as_recorded));
         found.extend(missed);
         let mut seen = BTreeSet::new();
         found.retain(|one| seen.insert((one.step.clone(), one.pointer.clone())));
@@ -177,7 +182,8 @@ impl Trial<'_> {
         let mut parameters = self.parameters.clone();
         let mut changed = Vec::new();
         for (name, value) in &mut parameters {
-            let Some(other) = change::other_value(value).filter(|_| !self.chosen.contains(name)) else { continue };
+            let other = Some(&*value).filter(|_| !self.chosen.contains(name)).and_then(|value| self.unseen(value));
+            let Some(other) = other else { continue };
             changed.push((name.clone(), text_of(value), text_of(&other)));
             *value = other;
         }
@@ -200,6 +206,22 @@ impl Trial<'_> {
         }
         found.extend(stop(&ran, found.is_empty()));
         found
+    }
+
+    /// Another value for a parameter that no answer has: it would be that of another thing.
+    fn unseen(&self, value: &Value) -> Option<Value> {
+        let mut other = change::other_value(value)?;
+        for _ in 0..MAX_OTHERS {
+            let mut seen = false;
+            for exchange in &self.world.exchanges {
+                scalars(&exchange.body, "", &mut Vec::new(), &mut |_, _, known| seen |= *known == other);
+            }
+            if !seen {
+                return Some(other);
+            }
+            other = change::other_value(&other)?;
+        }
+        None
     }
 
     fn other_order(&self, as_recorded: &Ran) -> Vec<Finding> {
@@ -256,6 +278,30 @@ impl Trial<'_> {
             if !done {
                 let what = What::MissedItem { exchange, array: jq_of(&array) };
                 found.push(finding(&step, &pointer, what, &added));
+            }
+        }
+        found
+    }
+
+    /// Writes that name one thing twice where every list has only its first one, and named two.
+    fn only_one(&self, as_recorded: &Ran) -> Vec<Finding> {
+        let Some(ran) = self.elsewhere(&change::only_one(self.world)) else { return Vec::new() };
+        let mut found = Vec::new();
+        for sent in ran.sent.iter().filter(|sent| sent.writes) {
+            let Some(before) = as_recorded.sent.iter().find(|one| one.step == sent.step) else { continue };
+            let mut ids: Vec<(String, Value)> = Vec::new();
+            walk_scalars(&sent.arguments, String::new(), &mut |pointer, value| {
+                if tells_apart(last_name(pointer)) && !value.is_null() {
+                    ids.push((pointer.to_owned(), value.clone()));
+                }
+            });
+            for (at, (pointer, value)) in ids.iter().enumerate() {
+                let had = |pointer: &str| before.arguments.pointer(pointer);
+                let same = |(other, again): &&(String, Value)| again == value && had(other) != had(pointer);
+                if let Some((other, _)) = ids[..at].iter().find(same) {
+                    let other = last_name(other).to_owned();
+                    found.push(finding(&sent.step, pointer, What::SameThing { other }, value));
+                }
             }
         }
         found

@@ -56,6 +56,7 @@ fn found(engine: &dyn QueryEngine, job: &Job, steps: &[(usize, Value)], by_value
         What::OtherItem => "other item",
         What::MissedItem { .. } => "missed item",
         What::Stops { .. } => "stops",
+        What::SameThing { .. } => "same thing",
         What::StopsHalfway { .. } => "stops halfway",
     };
     let found = trial.findings().unwrap();
@@ -119,6 +120,7 @@ fn wrong_plans_are_found_and_right_ones_are_not() {
     let engine = &*fixture.runtime.query_engine();
     typed_ids(engine);
     positions(engine);
+    same_things(engine);
     repeated(engine);
     values(engine);
     named_values(engine);
@@ -173,6 +175,34 @@ fn typed_ids(engine: &dyn QueryEngine) {
         parameters: json!({}),
     };
     check(engine, &job, &[(&[(2, json!({"issue_id": 41}))], &[])]);
+}
+
+fn same_things(engine: &dyn QueryEngine) {
+    let job = Job {
+        calls: vec![
+            (
+                "listContacts",
+                json!({"email": "nora@acme.test"}),
+                json!({"items": [
+                {"id": 501, "made": "2026-02-01"}, {"id": 502, "made": "2026-01-01"}]}),
+            ),
+            ("mergeContact", json!({"contact_id": 502, "other_id": 501}), json!({"id": 502})),
+        ],
+        parameters: json!({}),
+    };
+    let list = (1, json!({"email": "nora@acme.test"}));
+    let merged =
+        |other: &str| json!({"contact_id": from("s1", ".items | min_by(.made) | .id"), "other_id": from("s1", other)});
+    let second = merged(".items | sort_by(.made) | .[1] | .id");
+    check(
+        engine,
+        &job,
+        &[
+            (&[list.clone(), (2, merged(".items | max_by(.made) | .id"))], &["same thing s2/other_id"]),
+            // It stops where there is not a second one.
+            (&[list, (2, second)], &[]),
+        ],
+    );
 }
 
 fn positions(engine: &dyn QueryEngine) {
