@@ -227,12 +227,12 @@ pub fn impact(tool: &ToolFacts<'_>, path: &str, arguments: &Value) -> String {
     let Value::Object(given) = arguments else {
         return sentence;
     };
-    // The parameters of the path say which object; the others only when there are none.
+    // The parameters of the path say which object; the others what is done to it, where that is not removed or replaced.
     let in_path = |name: &str| path.contains(&format!("{{{name}}}"));
     let raises = |name: &str| tool.raised_by == Some(name);
-    let named = given.iter().any(|(name, _)| in_path(name));
+    let named = matches!(tool.method, Method::Delete | Method::Put) && given.iter().any(|(name, _)| in_path(name));
     let mut shown: Vec<_> = given.iter().filter(|(name, _)| !named || in_path(name) || raises(name)).collect();
-    shown.sort_by_key(|(name, _)| !raises(name));
+    shown.sort_by_key(|(name, _)| (!raises(name), !in_path(name)));
     for (place, (name, value)) in shown.iter().take(IMPACT_ARGUMENTS).enumerate() {
         let lead = if place == 0 { " with " } else { ", " };
         sentence.push_str(&format!("{lead}`{name}` = {}", short(value)));
@@ -312,7 +312,10 @@ mod tests {
         assert_eq!((decision.verdict, decision.risk), (Verdict::Confirm, Risk::High));
         assert_eq!(decision.rule.as_str(), "write_guard.argument");
         let text = impact(&raised, "/repos/{id}", &json!({"id": "7", "name": "x", "private": false}));
-        assert_eq!(text, "acts, perhaps for good, on `/repos/{id}` with `private` = false, `id` = \"7\"");
+        assert_eq!(
+            text,
+            "acts, perhaps for good, on `/repos/{id}` with `private` = false, `id` = \"7\", `name` = \"x\""
+        );
         for (list, verdict) in [("safe_list", Verdict::Allow), ("deny_list", Verdict::Deny)] {
             let policy = Policy::parse(format!(r#"{{"version":1,"{list}":["things/*"]}}"#).as_bytes(), "p").unwrap();
             assert_eq!(guard(&policy, &raised).verdict, verdict);
@@ -374,5 +377,9 @@ mod tests {
         assert!(long.chars().count() < 120 && !long.contains('\u{1b}'), "{long}");
         let gone = ToolFacts { access: Access::Destroy, ..facts(Method::Post) };
         assert_eq!(impact(&gone, "/chat.delete", &json!({})), "acts, perhaps for good, on `/chat.delete`");
+        assert_eq!(
+            impact(&gone, "/payslips/{id}/pay", &json!({"amount": 12.5, "id": "PS-1"})),
+            "acts, perhaps for good, on `/payslips/{id}/pay` with `id` = \"PS-1\", `amount` = 12.5",
+        );
     }
 }

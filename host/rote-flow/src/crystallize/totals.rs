@@ -26,6 +26,8 @@ const MIN_DIGITS: usize = 2;
 const MAX_NUMBERS: usize = 200;
 /// Most answers that are offered for a total that an earlier answer has.
 const MAX_READS: usize = 3;
+/// Most numbers beside a total that are tried in pairs.
+const MAX_BESIDE: usize = 16;
 /// Most numbers that were printed before, the last ones.
 const MAX_PRINTED: usize = 6;
 /// The answer that reckons a number in each run.
@@ -142,7 +144,8 @@ fn formula<'a>(amounts: &'a [Amount], printed: &'a [Amount], total: &Amount) -> 
     let mut formulas: Vec<Formula<'a>> = Vec::new();
     let beside = others.iter().copied().filter(|one| one.around == total.around);
     // What is 0 or 1 reckons nothing.
-    let beside: Vec<&Amount> = beside.chain(printed).filter(|one| ![0.0, 1.0].contains(&one.number)).collect();
+    let beside = beside.take(MAX_BESIDE).chain(printed).filter(|one| ![0.0, 1.0].contains(&one.number));
+    let beside: Vec<&Amount> = beside.collect();
     for (at, one) in beside.iter().enumerate() {
         for other in &beside[at + 1..] {
             formulas.push(vec![vec![one, other]]);

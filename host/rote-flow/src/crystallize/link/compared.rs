@@ -109,7 +109,7 @@ impl Linker<'_, '_> {
         }
         for (range, value) in values(&bound.jq).into_iter().rev() {
             let place = format!("{pointer}{{{}}}", text_of(&value));
-            let Some(source) = self.source_of_printed(&place, reference, &value) else { continue };
+            let Some(source) = self.source_of_printed(&place, reference, &value, parameters) else { continue };
             let source = with_parameters(self.cx, self.draft, parameters, source);
             let name = last_field(&source.jq);
             bind(&mut bound, range, name.as_deref().unwrap_or("value"), source);
@@ -168,7 +168,13 @@ impl Linker<'_, '_> {
     }
 
     /// Where a number or a text comes from that a program has and a query before it printed, as a person says; they are asked.
-    fn source_of_printed(&mut self, pointer: &str, reference: &Reference, value: &Value) -> Option<Reference> {
+    fn source_of_printed(
+        &mut self,
+        pointer: &str,
+        reference: &Reference,
+        value: &Value,
+        parameters: &Parameters,
+    ) -> Option<Reference> {
         let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
         match self.desk.given(&id, &["always", REFERENCE]) {
             Some(word) if word.starts_with('@') => {
@@ -202,7 +208,10 @@ impl Linker<'_, '_> {
         let reads = distinct(printed.into_iter().chain(of_things));
         // A day decides for which things there are writes, and is another one next week.
         let is_day = self.call.is_write() && looks_like(value) == Some(DAY);
-        if !reads.is_empty() || is_day {
+        // A number means something only under a name, so it was not bound; it may be the parameter all the same.
+        let is_given =
+            value.is_number() && parameters.examples().values().any(|example| text_of(example) == text_of(value));
+        if !reads.is_empty() || is_day || is_given {
             self.ask(id, pointer, value, reads);
         }
         None
