@@ -212,7 +212,7 @@ impl Crystallizer {
         let responses: Vec<ResponseId> = made.iter().map(|call| call.response).collect();
         let mut calls: Vec<RecordedExchange> =
             made.into_iter().map(|call| exchange(&workspace, call)).collect::<Result<_, _>>()?;
-        shape::pages::end(&cx, &responses, &mut calls);
+        shape::pages::end(&cx, &draft, &responses, &mut calls);
         let masks = parameters.masks();
         masks.recording(&mut calls, &mut draft.recorded);
         masks.said(&mut desk.questions, &mut desk.notes, &mut desk.left_out);

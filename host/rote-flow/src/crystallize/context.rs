@@ -10,7 +10,7 @@ use rote_types::{AdapterId, QueryEngine, QueryLimits, ResponseId, Tool, unescape
 use rote_workspace::Workspace;
 use serde_json::Value;
 
-use super::path::Segment;
+use super::path::{Segment, at_mut};
 use super::request::CrystallizeRequest;
 use super::words::{MIN_EMBEDDED_CHARS, places};
 use crate::trace::{RecordedCall, Trace};
@@ -218,14 +218,6 @@ impl<'a> Context<'a> {
         let read = || self.surface.tool(&call.adapter, &call.tool).ok().flatten().map(Rc::new);
         self.tools.borrow_mut().entry(key).or_insert_with(read).clone()
     }
-}
-
-/// What stands at a path of members.
-fn at_mut<'v>(value: &'v mut Value, path: &[Segment]) -> Option<&'v mut Value> {
-    path.iter().try_fold(value, |value, segment| match segment {
-        Segment::Key(key) => value.get_mut(key),
-        Segment::Index(index) => value.get_mut(index),
-    })
 }
 
 /// The names of the parameters in a path template.

@@ -30,6 +30,14 @@ pub(crate) fn jq_of(path: &[Segment]) -> String {
     if text.is_empty() { ".".to_owned() } else { text }
 }
 
+/// What stands at a path of members.
+pub(crate) fn at_mut<'v>(value: &'v mut Value, path: &[Segment]) -> Option<&'v mut Value> {
+    path.iter().try_fold(value, |value, segment| match segment {
+        Segment::Key(key) => value.get_mut(key),
+        Segment::Index(index) => value.get_mut(index),
+    })
+}
+
 /// Reads a program that is nothing but a path of members and items.
 pub(crate) fn path_of(jq: &str) -> Option<Vec<Segment>> {
     let mut rest = jq.trim();

@@ -393,7 +393,7 @@ async fn pages_that_were_counted_by_hand_are_one_list_however_their_items_reach_
             }
             let count = json!({"from": counts[0], "by": counts[1] - counts[0]});
             let wanted =
-                json!({"argument": argument, "next": "(.items | length) == 2", "items": ".items", "count": count});
+                json!({"argument": argument, "next": "(.items | length) >= 2", "items": ".items", "count": count});
             assert_eq!(pages(&made)[0], json!(["s1", wanted]), "{argument} {way}");
             assert!(asked.is_none(), "{argument} {way}: {:?}", open(&made));
         }
@@ -409,14 +409,16 @@ async fn an_only_page_that_says_so_is_guarded_or_counted_on_where_the_first_numb
         answer
     };
     let guarded = |next: &str| json!({"next": next, "items": ".items"});
-    let counted = json!({"argument": "page", "next": ".has_more", "items": ".items", "count": {"from": 1, "by": 1}});
+    let by_page =
+        |next: &str| json!({"argument": "page", "next": next, "items": ".items", "count": {"from": 1, "by": 1}});
+    let (counted, grown) = (by_page(".has_more"), by_page("(.items | length) > 2"));
     for (arguments, more, wanted) in [
         (json!({}), json!({"has_more": false}), guarded(".has_more")),
         (json!({}), json!({"total": 2}), guarded(".total > (.items | length)")),
         (json!({}), json!({"meta": {"next_page_url": null}}), guarded(".meta.next_page_url")),
         (json!({"page": 1}), json!({"has_more": false}), counted),
-        (json!({}), json!({"total": 9}), Value::Null),
-        (json!({}), json!({}), Value::Null),
+        (json!({}), json!({"total": 9}), grown.clone()),
+        (json!({}), json!({}), grown.clone()),
     ] {
         let mut tale = Tale::new();
         tale.call("searchContacts", arguments, with(more.clone())).await;
@@ -461,4 +463,41 @@ async fn a_loop_over_a_list_that_was_whole_stops_where_it_is_not() {
     let guard = json!({"next": ".has_more", "items": ".items"});
     assert_eq!((pages(&made), open(&made)), (json!([["s1", guard], ["s2", null]]), vec![]));
     assert!(made.plan.steps[1].for_each.is_some());
+}
+
+/// How `searchContacts` asked so is read that answers with so many things, and what is open.
+async fn unsaid(arguments: Value, answer: &dyn Fn(Vec<Value>) -> Value, things: usize) -> (Value, Vec<String>) {
+    let mut tale = Tale::new();
+    let items = (0..things).map(|at| json!({"id": 41 + at, "title": format!("Issue {at}")})).collect();
+    tale.call("searchContacts", arguments, answer(items)).await;
+    let path = if answer(Vec::new()).is_array() { ".[]" } else { ".items[]" };
+    comment(&mut tale, &format!("@1{{{path} | select(.title == \"Issue 1\") | .id}}")).await;
+    let made = tale.made(&[]).await;
+    (pages(&made)[0][1].clone(), open(&made).into_iter().map(str::to_owned).collect())
+}
+
+#[tokio::test]
+async fn a_list_that_says_nothing_is_read_on_while_a_page_has_more_things_than_the_recorded_one() {
+    let wrapped: &dyn Fn(Vec<Value>) -> Value = &|items| json!({"items": items});
+    let bare: &dyn Fn(Vec<Value>) -> Value = &|items| items.into();
+    let zero: &dyn Fn(Vec<Value>) -> Value = &|items| json!({"items": items, "page": 0});
+    let grown = |items: &str, from: u64, things: u64| {
+        let next = format!("({items} | length) > {things}");
+        json!({"argument": "page", "next": next, "items": items, "count": {"from": from, "by": 1}})
+    };
+    for (arguments, answer, things, wanted, asked) in [
+        (json!({}), wrapped, 3, grown(".items", 1, 3), false),
+        (json!({}), bare, 3, grown(".", 1, 3), false),
+        (json!({}), zero, 3, grown(".items", 0, 3), false),
+        (json!({"limit": 20}), wrapped, 10, grown(".items", 1, 10), false),
+        // A page that may have been full, and one that was asked for as it is.
+        (json!({}), wrapped, 10, Value::Null, true),
+        (json!({"limit": 10}), wrapped, 10, Value::Null, false),
+        (json!({"limit": 10, "sort": "age"}), wrapped, 3, Value::Null, false),
+        (json!({"page": 2}), wrapped, 3, Value::Null, true),
+    ] {
+        let (read, open) = unsaid(arguments.clone(), answer, things).await;
+        let asked = if asked { vec!["pages:s1"] } else { vec![] };
+        assert_eq!((read, open), (wanted, asked.into_iter().map(str::to_owned).collect()), "{arguments} {things}");
+    }
 }

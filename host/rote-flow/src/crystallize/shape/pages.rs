@@ -5,6 +5,7 @@
 //! pages stay what they were.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use rote_plan::{At, Count, Expression, Pages, Reference, text_of};
 use rote_types::{ResponseId, command};
@@ -38,6 +39,8 @@ pub(super) enum Says {
     Total,
     /// By having so many things, as each page but the last.
     Full(usize),
+    /// By having more things than the one page that was read.
+    Above(usize),
 }
 
 /// How the next page is asked for.
@@ -129,8 +132,21 @@ pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
     unread::ask(cx, draft, &read, desk)
 }
 
-/// Takes the page that nobody read out of what a replay is answered with: there the list ends.
-pub(crate) fn end(cx: &Context<'_>, responses: &[ResponseId], calls: &mut [RecordedExchange]) {
+/// Makes of the recorded calls what a replay asks for and is answered with: a list ends where it was read to, and its later
+/// pages are asked for as the first one, without the size that a link to them repeated.
+pub(crate) fn end(cx: &Context<'_>, draft: &Draft, responses: &[ResponseId], calls: &mut [RecordedExchange]) {
+    for step in draft.steps.iter().filter(|step| step.pages.is_some()) {
+        let place = |call: &usize| responses.iter().position(|one| *one == cx.trace.calls[*call].response);
+        let places: Vec<usize> = step.calls.iter().filter_map(place).collect();
+        let Some((first, later)) = places.split_first() else { continue };
+        let Some(known) = calls[*first].arguments.as_object().cloned() else { continue };
+        let argument = step.pages.as_ref().and_then(|pages| pages.argument.as_ref());
+        for place in later {
+            if let Some(sent) = calls[*place].arguments.as_object_mut() {
+                sent.retain(|name, _| known.contains_key(name) || Some(name) == argument);
+            }
+        }
+    }
     for (response, call) in responses.iter().zip(calls) {
         if let (Some(body), ExchangeOutcome::Answered { body: RecordedBody::Json(text), .. }) =
             (cx.ended(*response), &mut call.outcome)
@@ -271,14 +287,22 @@ fn names_page(path: &[Segment]) -> bool {
     words.iter().any(|word| key.contains(word)) && !key.contains("sync")
 }
 
-/// The array that all pages have: of several, that with the most things.
+/// The array that all pages are or have: of several, that with the most things.
 pub(super) fn items(cx: &Context<'_>, draft: &Draft, positions: &[usize]) -> Option<Vec<Segment>> {
     let bodies: Vec<_> =
         positions.iter().map(|page| cx.body(draft.steps[*page].call(cx.trace).response)).collect::<Option<_>>()?;
+    items_in(&bodies)
+}
+
+/// The array that these answers are or have.
+pub(super) fn items_in(bodies: &[Rc<Value>]) -> Option<Vec<Segment>> {
+    if bodies.iter().all(|body| body.is_array()) {
+        return Some(Vec::new());
+    }
     let mut paths = Vec::new();
     arrays(bodies.first()?, &mut Vec::new(), &mut paths);
     let length = |path: &Vec<Segment>| {
-        let one = |body: &std::rc::Rc<Value>| at(body, path)?.as_array().map(Vec::len);
+        let one = |body: &Rc<Value>| at(body, path)?.as_array().map(Vec::len);
         bodies.iter().map(one).sum::<Option<usize>>()
     };
     paths
@@ -312,7 +336,8 @@ impl List {
             (How::Named { as_text: true, .. }, _) => format!("{next} // empty | tostring"),
             (_, Says::Itself) => next,
             (_, Says::Total) => format!("{next} > ({items} | length)"),
-            (_, Says::Full(things)) => format!("({items} | length) == {things}"),
+            (_, Says::Full(things)) => format!("({items} | length) >= {things}"),
+            (_, Says::Above(things)) => format!("({items} | length) > {things}"),
         };
         let count = match &self.turn.how {
             How::Counted { count, .. } => Some(*count),

@@ -5,9 +5,11 @@
 //! says whether there is another one. Of the others a plan cannot say how they go on: they stay as they were read, and that is
 //! asked. An answer that says that it is the only page is guarded: a run that finds another one there stops.
 
+mod counted;
+
 use std::collections::BTreeSet;
 
-use rote_plan::{At, Count, Expression, text_of};
+use rote_plan::Expression;
 use rote_types::{command, next_link};
 use rote_workspace::Ask;
 use serde_json::Value;
@@ -21,8 +23,8 @@ use super::super::pick::is_by_property;
 use super::super::result;
 use super::pages::{How, List, Says, Turn, arrays, is_page, items, members};
 use crate::FlowError;
-use crate::literals::pointer_of;
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
+use counted::{Behind, behind, counted, counters, numbered};
 
 /// Members that name the next page, in lower case and of letters alone.
 const NEXT: [&str; 13] = [
@@ -46,11 +48,6 @@ const HAS_MORE: [&str; 3] = ["hasmore", "hasnext", "hasnextpage"];
 const CUT_OFF: [&str; 3] = ["more", "truncated", "istruncated"];
 /// Members that say how many things there are on all pages.
 const TOTAL: [&str; 5] = ["total", "totalcount", "totalitems", "totalresults", "totalsize"];
-/// Arguments that count pages.
-const PAGE_NUMBERS: [&str; 4] = ["page", "pagenumber", "pageno", "pageindex"];
-/// Arguments that count items.
-const OFFSETS: [&str; 4] = ["offset", "skip", "start", "startat"];
-
 /// Members after which a page is named that says that there is none, and that never hold a link.
 const CURSORS: [&str; 7] =
     ["nextpagetoken", "nextcursor", "nexttoken", "nextmarker", "endcursor", "cursor", "continuationtoken"];
@@ -67,11 +64,6 @@ fn says_more(name: &str) -> bool {
     HAS_MORE.contains(&name) || CUT_OFF.contains(&name)
 }
 
-/// Whether an argument of this name, in letters, counts pages or items.
-fn counts(name: &str) -> bool {
-    PAGE_NUMBERS.contains(&name) || OFFSETS.contains(&name)
-}
-
 /// What a page says of the one behind it.
 enum Sign {
     /// Where it names it.
@@ -82,13 +74,8 @@ enum Sign {
     Link(String),
     /// It was asked for by its number: the argument, and which it was.
     Numbered(String, i64),
-}
-
-/// Calls of one tool that are equal but for an argument that counts.
-struct Counted {
-    argument: String,
-    steps: Vec<String>,
-    values: Vec<i64>,
+    /// Nothing says that it was not full: the argument that asks for the next one, and where its items are.
+    Full(String, Vec<Segment>),
 }
 
 /// The pages that name another one, which nobody read, and those that say that they are the only one, as lists of one page.
@@ -111,20 +98,34 @@ pub(super) fn lists(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) ->
     lists
 }
 
-/// The lists that say that they are whole, of which more than one place is read.
+/// The lists of one page that say that they are whole, and those that say nothing.
 fn guarded(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) -> Vec<List> {
+    let by_hand: BTreeSet<String> = counters(cx, draft).into_iter().flat_map(|list| list.steps).collect();
+    let guarded = |(position, items): (usize, Vec<Segment>)| {
+        let step = &draft.steps[position];
+        let turn = match (last_page(cx, step, &items), behind(cx, step, &items)) {
+            (Some((next, says)), _) => Turn { next, says, how: How::Only },
+            (None, Some(Behind::Grown(turn))) if sign(cx, step).is_none() && !by_hand.contains(&step.id) => turn,
+            _ => return None,
+        };
+        Some(List { positions: vec![position], turn, items })
+    };
+    searched(cx, draft, read).into_iter().filter_map(guarded).collect()
+}
+
+/// The lists of one page of which more than one place is read, and where their items are.
+fn searched(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) -> Vec<(usize, Vec<Segment>)> {
     let shown = result::source(cx, draft).ok();
-    let guarded = |position: usize| {
+    let searched = |position: usize| {
         let step = &draft.steps[position];
         let of_result = || shown.as_ref().is_some_and(|(_, of, jq)| *of == position && is_search(jq));
         let open = is_page(cx, step) && step.pages.is_none() && !read.contains(&step.id);
         let items = items(cx, draft, &[position]).filter(|_| open)?;
-        let (next, says) = last_page(cx, step, &items)?;
         let taken = taken(draft, step, &items).len();
         let searched = is_searched(cx, draft, step) || taken > 1 || taken == 1 && is_chosen(cx, step) || of_result();
-        searched.then(|| List { positions: vec![position], turn: Turn { next, says, how: How::Only }, items })
+        searched.then_some((position, items))
     };
-    (0..draft.steps.len()).filter_map(guarded).collect()
+    (0..draft.steps.len()).filter_map(searched).collect()
 }
 
 /// Where an answer says that there is no page behind it.
@@ -188,21 +189,6 @@ fn by_last(cx: &Context<'_>, step: &DraftStep, items: &[Segment]) -> Option<Turn
     things.iter().all(named).then_some(Turn { next, says: Says::Itself, how })
 }
 
-/// How a page goes on that only says whether there is another one, where an argument counts the pages.
-fn counted(cx: &Context<'_>, step: &DraftStep) -> Option<Turn> {
-    let body = cx.body(step.call(cx.trace).response)?;
-    let next = whether_more(&body, says_more)?;
-    let mut all = arguments(cx, step).into_iter().filter(|name| PAGE_NUMBERS.contains(&&*letters(name)));
-    let argument = all.next().filter(|_| all.next().is_none())?;
-    let from = match members(&step.arguments)?.get(&argument) {
-        Some(typed) => integer(typed)?,
-        None => first_page(cx, step, &argument)?,
-    };
-    // A later page that was typed is asked about.
-    let count = Some(Count { from, by: 1 }).filter(|count| count.from < 2)?;
-    Some(Turn { next, says: Says::Itself, how: How::Counted { argument, count } })
-}
-
 /// Where an answer says whether there is another page, without naming it.
 fn whether_more(body: &Value, says: fn(&str) -> bool) -> Option<Vec<Segment>> {
     let mut next = None;
@@ -212,13 +198,6 @@ fn whether_more(body: &Value, says: fn(&str) -> bool) -> Option<Vec<Segment>> {
         }
     });
     next
-}
-
-/// What the description says of the number of the first page: its default, else its minimum.
-fn first_page(cx: &Context<'_>, step: &DraftStep, argument: &str) -> Option<i64> {
-    let tool = cx.tool(step.call(cx.trace))?;
-    let schema = tool.input_schema.get("properties")?.get(argument)?;
-    schema.get("default").or_else(|| schema.get("minimum"))?.as_i64().filter(|first| (0..2).contains(first))
 }
 
 /// Whether no other call of its tool stays.
@@ -242,6 +221,17 @@ pub(super) fn ask(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>, desk
         // Lists of a size that was asked for mostly have a page behind them; of the first of them that says nothing.
         let sign = sign(cx, step).filter(|sign| !matches!(sign, Sign::Link(_)) || is_searched(cx, draft, step));
         if let Some(question) = sign.and_then(|sign| sign.question(cx, step)) {
+            desk.ask(question)?;
+        }
+    }
+    for (position, items) in searched(cx, draft, read) {
+        let step = &draft.steps[position];
+        let says_nothing = sign(cx, step).is_none() && last_page(cx, step, &items).is_none();
+        if says_nothing
+            && !counted.contains(&step.id)
+            && let Some(Behind::Full(argument)) = behind(cx, step, &items)
+            && let Some(question) = Sign::Full(argument, items).question(cx, step)
+        {
             desk.ask(question)?;
         }
     }
@@ -342,14 +332,6 @@ fn linked(cx: &Context<'_>, step: &DraftStep) -> Option<Sign> {
     next_link(&link.1).map(|url| Sign::Link(url.to_owned()))
 }
 
-/// A page behind the first one, of which the number was typed.
-fn numbered(step: &DraftStep) -> Option<Sign> {
-    let known = members(&step.arguments)?;
-    let (name, value) = known.iter().find(|(name, _)| PAGE_NUMBERS.contains(&&*letters(name)))?;
-    let number = integer(value).filter(|number| *number > 1)?;
-    Some(Sign::Numbered(name.clone(), number))
-}
-
 /// The arguments of the tool of a step.
 fn arguments(cx: &Context<'_>, step: &DraftStep) -> Vec<String> {
     let tool = cx.tool(step.call(cx.trace));
@@ -410,98 +392,6 @@ fn letters(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// Lists whose pages were counted by hand.
-fn counters(cx: &Context<'_>, draft: &Draft) -> Vec<Counted> {
-    let mut found: Vec<(Counted, &DraftStep)> = Vec::new();
-    for step in draft.steps.iter().filter(|step| is_page(cx, step) && step.pages.is_none()) {
-        let next = found.iter().enumerate().find_map(|(at, (list, last))| Some((at, list.follows(cx, last, step)?)));
-        if let Some((at, value)) = next {
-            let (list, last) = &mut found[at];
-            list.values.push(value);
-            list.steps.push(step.id.clone());
-            *last = step;
-            continue;
-        }
-        for name in arguments(cx, step).into_iter().filter(|name| counts(&letters(name))) {
-            let first = if letters(&name).starts_with("page") { 1 } else { 0 };
-            let known = members(&step.arguments).unwrap_or_default();
-            if let Some(value) = known.get(&name).map_or(Some(first), integer) {
-                found.push((Counted { argument: name, steps: vec![step.id.clone()], values: vec![value] }, step));
-            }
-        }
-    }
-    found.into_iter().map(|(list, _)| list).filter(|list| list.steps.len() > 1).collect()
-}
-
-fn integer(value: &Expression) -> Option<i64> {
-    let Expression::Literal(value) = value else { return None };
-    text_of(value).parse().ok()
-}
-
-impl Counted {
-    /// The count of a step that is the next page.
-    fn follows(&self, cx: &Context<'_>, last: &DraftStep, step: &DraftStep) -> Option<i64> {
-        let (call, other) = (step.call(cx.trace), last.call(cx.trace));
-        let mut known = members(&last.arguments)?;
-        let mut rest = members(&step.arguments)?;
-        let value = integer(&rest.remove(&self.argument)?)?;
-        known.remove(&self.argument);
-        let is_same = (&call.adapter, &call.tool) == (&other.adapter, &other.tool) && known == rest;
-        let step_of = |pair: &[i64]| pair[1] - pair[0];
-        let by = value - self.values.last()?;
-        let even = self.values.windows(2).all(|pair| step_of(pair) == by);
-        (is_same && even && by > 0).then_some(value)
-    }
-
-    /// The pages as one list, where the answers say which was the last: by a member, or by being shorter than all before.
-    fn list(&self, cx: &Context<'_>, draft: &Draft) -> Option<List> {
-        let position = |id: &String| draft.steps.iter().position(|step| step.id == *id);
-        let positions: Vec<usize> = self.steps.iter().map(position).collect::<Option<_>>()?;
-        let items = items(cx, draft, &positions)?;
-        let bodies: Vec<_> = positions
-            .iter()
-            .map(|position| cx.body(draft.steps[*position].call(cx.trace).response))
-            .collect::<Option<_>>()?;
-        let lengths: Vec<usize> =
-            bodies.iter().map(|body| Some(at(body, &items)?.as_array()?.len())).collect::<Option<_>>()?;
-        let (last, full) = lengths.split_last()?;
-        let size = *full.first()?;
-        let count = Count { from: *self.values.first()?, by: self.values.get(1)? - self.values.first()? };
-        let counts_pages = PAGE_NUMBERS.contains(&&*letters(&self.argument));
-        let by_size = full.iter().all(|length| *length == size);
-        let by = if counts_pages { 1 } else { i64::try_from(size).ok().filter(|_| by_size)? };
-        if count.by != by || count.from < 0 {
-            return None;
-        }
-        let (next, says) = match whether_more(bodies.last()?, says_more) {
-            Some(next) => (next, Says::Itself),
-            None if by_size && *last < size => (Vec::new(), Says::Full(size)),
-            None => return None,
-        };
-        let how = How::Counted { argument: self.argument.clone(), count };
-        Some(List { positions, turn: Turn { next, says, how }, items })
-    }
-
-    fn question(&self) -> Question {
-        let Self { argument, steps, values } = self;
-        let shown: Vec<String> = values.iter().map(i64::to_string).collect();
-        let pointer = pointer_of(&[At::Key(argument)]);
-        let place = |step: &String| Place { step: step.clone(), pointer: pointer.clone() };
-        let ask = format!(
-            "{} read pages of one list, `{argument}` counted by hand ({}), and a plan goes on only by what an answer names: are these pages, and no others, meant?",
-            steps.join(", "),
-            shown.join(", ")
-        );
-        let evidence = Evidence {
-            what: format!("`{argument}` of the last page that was read"),
-            response: None,
-            jq: None,
-            value: values.last().copied().into(),
-        };
-        question(&steps[0], ask, steps.iter().map(place).collect(), evidence)
-    }
-}
-
 impl Sign {
     fn question(self, cx: &Context<'_>, step: &DraftStep) -> Option<Question> {
         let response = step.call(cx.trace).response;
@@ -511,13 +401,22 @@ impl Sign {
                 let told = format!("`{jq}` of {response} is {value}");
                 (Some(jq), value, told)
             }
-            Self::Link(url) => (None, url.clone().into(), format!("header `Link` of {response} names {url}")),
+            Self::Link(url) => {
+                let told = format!(
+                    "header `Link` of {response} names {url}, which was not read; with its pages read (`--all`), the flow made again reads them, too"
+                );
+                (None, url.into(), told)
+            }
             Self::Numbered(name, number) => (None, number.into(), format!("`{name}` is always {number}")),
+            Self::Full(name, items) => {
+                let things = at(&*cx.body(response)?, &items)?.as_array()?.len();
+                let told = format!(
+                    "{response} has {things} things, which may be a full page; a call with the next `{name}` shows it, and the flow made again then reads all pages"
+                );
+                (Some(format!("{} | length", jq_of(&items))), things.into(), told)
+            }
         };
-        let ask = format!(
-            "the list of {} may go on: {told}, and no argument that a plan can fill is known: is this page meant?",
-            step.id
-        );
+        let ask = format!("the list of {} may go on: {told}: is this page alone meant?", step.id);
         let evidence = Evidence { what: "the list may go on".to_owned(), response: Some(response), jq, value };
         Some(question(&step.id, ask, vec![Place { step: step.id.clone(), pointer: String::new() }], evidence))
     }

@@ -1,12 +1,13 @@
 //! Running a plan in a world: each step is answered as its call was, whatever it asks for, and what it asked is kept.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use rote_plan::{Call, Host, Place, Plan, RunError, run};
+use rote_plan::{Call, Host, Pages, Place, Plan, RunError, run};
 use rote_types::{QueryEngine, QueryLimits};
 use serde_json::{Map, Value};
 
-use super::super::path::{at, path_of};
+use super::super::path::{at, at_mut, path_of};
 use super::model::World;
 
 /// What a step asked for.
@@ -38,7 +39,7 @@ struct WorldHost<'a> {
     world: &'a World,
     engine: &'a dyn QueryEngine,
     sent: Vec<Sent>,
-    answers: VecDeque<(u32, &'a Value)>,
+    answers: VecDeque<(u32, Cow<'a, Value>)>,
 }
 
 /// Runs the plan.
@@ -59,6 +60,15 @@ fn stopped(error: &RunError<String>) -> String {
     by.split('[').next().unwrap_or_default().to_owned()
 }
 
+/// The page behind the last one that was recorded.
+fn emptied(last: &Value, pages: &Pages) -> Value {
+    let mut page = last.clone();
+    if let Some(items) = path_of(&pages.items).and_then(|path| at_mut(&mut page, &path)) {
+        *items = Value::Array(Vec::new());
+    }
+    page
+}
+
 /// Runs a program on a value.
 pub(crate) fn ask(engine: &dyn QueryEngine, input: &Value, program: &str) -> Result<Vec<Value>, String> {
     // Most programs are a path, and the engine takes far longer than to follow one. What is not there it says itself.
@@ -71,16 +81,20 @@ pub(crate) fn ask(engine: &dyn QueryEngine, input: &Value, program: &str) -> Res
 }
 
 impl<'a> Host for WorldHost<'a> {
-    type Response = &'a Value;
+    type Response = Cow<'a, Value>;
     type Error = String;
 
     fn start(&mut self, place: Place<'_>, call: Call) -> Result<u32, String> {
         let recorded: Vec<_> =
             self.world.exchanges.iter().filter(|one| one.step.as_ref() == Some(&place.step.id)).collect();
-        let index = place.item.unwrap_or(0).min(recorded.len().saturating_sub(1));
-        let exchange = recorded.get(index).ok_or_else(|| "was not recorded".to_owned())?;
+        let wanted = place.item.unwrap_or(0);
+        let exchange = recorded.get(wanted).or(recorded.last()).ok_or_else(|| "was not recorded".to_owned())?;
+        let body = match &place.step.pages {
+            Some(pages) if wanted >= recorded.len() => Cow::Owned(emptied(&exchange.body, pages)),
+            _ => Cow::Borrowed(&exchange.body),
+        };
         let handle = u32::try_from(self.sent.len()).map_err(|error| error.to_string())?;
-        self.answers.push_back((handle, &exchange.body));
+        self.answers.push_back((handle, body));
         self.sent.push(Sent {
             step: place.step.id.clone(),
             tool: format!("{}/{}", call.adapter, call.tool),
@@ -90,13 +104,13 @@ impl<'a> Host for WorldHost<'a> {
         Ok(handle)
     }
 
-    fn wait_any(&mut self, tasks: &[u32]) -> Result<(usize, Result<&'a Value, String>), String> {
+    fn wait_any(&mut self, tasks: &[u32]) -> Result<(usize, Result<Cow<'a, Value>, String>), String> {
         let (handle, body) = self.answers.pop_front().ok_or_else(|| "nothing was asked".to_owned())?;
         let position = tasks.iter().position(|task| *task == handle).ok_or_else(|| "it was answered".to_owned())?;
         Ok((position, Ok(body)))
     }
 
-    fn query(&mut self, response: &&'a Value, program: &str) -> Result<Vec<Value>, String> {
+    fn query(&mut self, response: &Cow<'a, Value>, program: &str) -> Result<Vec<Value>, String> {
         ask(self.engine, response, program)
     }
 
