@@ -193,11 +193,7 @@ impl Crystallizer {
         pick::properties(&cx, &mut draft, &mut desk)?;
         shape::conditions::apply(&cx, &mut draft, &mut desk)?;
         let result = result::choose(&cx, &mut draft, &mut parameters, &mut desk)?;
-        bind::bind(&cx, &mut draft, &mut parameters, &mut desk)?;
-        let bound = closure::needed(&trace, &draft);
-        link::ids_in_programs(&cx, &mut draft, &parameters, &mut desk)?;
-        bind::reach(&cx, &mut draft, &parameters, &bound);
-        totals::ask(&cx, &mut draft, &parameters, &mut desk)?;
+        bind::bind_all(&cx, &mut draft, &mut parameters, &mut desk)?;
         closure::prune(&cx, &mut draft, &mut desk)?;
         order::effects(&trace, &mut draft);
         secret::refuse_secrets(&trace, &draft, self.redaction())?;

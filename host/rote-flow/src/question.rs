@@ -7,6 +7,9 @@ use rote_types::{CommandLine, ResponseId, command};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// The answer that reckons a number in each run; of several ways the first.
+pub(crate) const RECKONED: &str = "reckoned";
+
 /// What a question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -28,23 +28,37 @@ use crate::question::{Answer, Evidence, Place, Question, QuestionId, QuestionKin
 use crate::trace::RecordedCall;
 use place::{literal_at, replace_at};
 use query::Binding;
-pub(super) use query::{known, with_parameters};
-pub(crate) use reach::reach;
+pub(super) use query::{given_as, known, spliced, with_parameters};
+pub(crate) use reach::bind_all;
 
-/// Makes the parameters that were asked for, in the steps that stay.
-pub(crate) fn bind(
+/// Which parameters are made.
+#[derive(Clone, Copy)]
+enum Wanted<'a> {
+    /// Those whose value stands somewhere.
+    Found,
+    /// These, for which there was nothing before.
+    These(&'a BTreeSet<String>),
+}
+
+/// Makes the parameters that were asked for, in the steps that stay; returns those whose value stands nowhere.
+fn bind(
     cx: &Context<'_>,
     draft: &mut Draft,
     parameters: &mut Parameters,
     desk: &mut Desk,
-) -> Result<(), FlowError> {
+    wanted: Wanted<'_>,
+) -> Result<BTreeSet<String>, FlowError> {
     let kept = closure::needed(cx.trace, draft);
     parameters.keep_used(draft, &kept);
-    let mut asked = BTreeSet::new();
+    let (mut asked, mut late) = (BTreeSet::new(), BTreeSet::new());
     // A longer value first: a shorter one may be a part of it.
     let mut specs: Vec<&ParamSpec> = cx.request.params.iter().collect();
     specs.sort_by_key(|spec| std::cmp::Reverse(spec.value.as_ref().map_or(0, String::len)));
-    for spec in specs {
+    let is_late = |spec: &&ParamSpec| match wanted {
+        Wanted::Found => true,
+        Wanted::These(late) => late.contains(&spec.name),
+    };
+    for spec in specs.into_iter().filter(is_late) {
         if !asked.insert(&spec.name) {
             desk.note(None, format!("parameter `{}` was asked for more than once", spec.name), None);
         }
@@ -52,12 +66,19 @@ pub(crate) fn bind(
         binder.check(spec)?;
         match (&spec.value, spec.spots.as_slice()) {
             (value, [_, ..]) => binder.at_spots(&spec.spots, value.as_deref())?,
-            (Some(value), []) => binder.by_value(value)?,
+            (Some(value), []) => match (binder.by_value(value)?, wanted) {
+                (true, _) => {}
+                (false, Wanted::Found) => {
+                    late.insert(spec.name.clone());
+                    continue;
+                }
+                (false, Wanted::These(_)) => binder.nowhere(value)?,
+            },
             (None, []) => binder.by_argument()?,
         }
         parameters.shape(spec)?;
     }
-    Ok(())
+    Ok(late)
 }
 
 struct Binder<'a, 'b> {
@@ -104,7 +125,8 @@ impl Binder<'_, '_> {
         Ok(())
     }
 
-    fn by_value(&mut self, value: &str) -> Result<(), FlowError> {
+    /// Makes the parameter where its value stands; whether there is such a place.
+    fn by_value(&mut self, value: &str) -> Result<bool, FlowError> {
         // A text that has it as a part of a longer name takes it only where nothing else does.
         let held = Some(self.holding(value, false)).filter(|held| *held != Holding::default());
         let Holding { mut loose, named, chance } = held.unwrap_or_else(|| self.holding(value, true));
@@ -112,7 +134,7 @@ impl Binder<'_, '_> {
         let in_programs = !by_name_only(value) && self.in_programs(value, None);
         let bound = match (loose.is_empty(), chance.as_slice()) {
             (true, []) if in_programs => Vec::new(),
-            (true, []) => return self.nowhere(value),
+            (true, []) => return Ok(false),
             (true, [only]) if !self.was_named(value) => vec![only.clone()],
             (true, several) => self.ask(value, several, None)?,
             (false, others) => {
@@ -150,7 +172,7 @@ impl Binder<'_, '_> {
             });
         }
         self.unbound_programs(value);
-        example.map_or(Ok(()), |example| self.declare(example))
+        example.map_or(Ok(()), |example| self.declare(example)).map(|()| true)
     }
 
     /// Whether a call that fell out has the value under the name of the parameter: elsewhere it may be equal by chance.
@@ -380,7 +402,7 @@ impl Binder<'_, '_> {
         match (values.next(), values.next()) {
             // What a call that falls out was asked for may stand in what stays: its day in a time, its words in a text.
             (None, _) => match self.gone_value().filter(|value| self.holding(value, false) != Holding::default()) {
-                Some(value) => self.by_value(&value),
+                Some(value) => self.by_value(&value).map(drop),
                 None => Err(self.refuse(self.gone_argument())),
             },
             (Some(only), None) => match self.typed_before(&only) {

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use rote_types::{CommandLine, ResponseId};
 
 use crate::FlowError;
-use crate::question::{Dropped, Note, Question, QuestionId};
+use crate::question::{Answer, Dropped, Note, Question, QuestionId, RECKONED};
 use crate::trace::RecordedCall;
 
 /// Most notes.
@@ -82,10 +82,22 @@ impl Desk {
         }
         question.open = given.is_none();
         let taken = question.taken.clone();
-        if !self.questions.iter().any(|known| known.id == question.id) {
-            self.questions.push(question);
+        match self.questions.iter_mut().find(|known| known.id == question.id) {
+            // Of one place there is one question, with all answers.
+            Some(known) => {
+                let is_new = |answer: &Answer| known.answers.iter().all(|other| other.word != answer.word);
+                let new: Vec<Answer> = question.answers.into_iter().filter(is_new).collect();
+                let last = known.answers.len().saturating_sub(1);
+                known.answers.splice(last..last, new);
+            }
+            None => self.questions.push(question),
         }
         Ok(taken)
+    }
+
+    /// Whether a number is to be reckoned by the answer that was given: how is asked later.
+    pub(crate) fn is_to_be_reckoned(&self, question: &QuestionId) -> bool {
+        self.given.get(&question.to_string()).is_some_and(|word| word.starts_with(RECKONED))
     }
 
     /// Says that a question is not asked, since another one is whose answer is its answer.

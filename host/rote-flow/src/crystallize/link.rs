@@ -30,7 +30,7 @@ use crate::FlowError;
 use crate::literals::{last_segment, looks_like, replace};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use crate::trace::RecordedCall;
-pub(crate) use compared::ids_in_programs;
+pub(crate) use compared::{values_in_programs, values_of_the_result};
 use printed::distinct;
 use source::Sources;
 pub(crate) use source::kind_of_tool;
@@ -291,6 +291,17 @@ impl<'a, 'b> Linker<'a, 'b> {
     }
 
     fn ask(&mut self, id: QuestionId, pointer: &str, value: &Value, reads: Vec<Read>) -> Option<Expression> {
+        if self.desk.is_to_be_reckoned(&id) {
+            return None;
+        }
+        let question = self.question(id, pointer, value, reads);
+        if let Err(error) = self.desk.ask(question) {
+            self.failed = Some(error);
+        }
+        None
+    }
+
+    fn question(&self, id: QuestionId, pointer: &str, value: &Value, reads: Vec<Read>) -> Question {
         let spot = format!("{}:{pointer}", self.step.id);
         let mut answers: Vec<Answer> = Vec::new();
         let mut evidence = Vec::new();
@@ -309,7 +320,7 @@ impl<'a, 'b> Linker<'a, 'b> {
         }
         let always = format!("it is {} in each run, or the parameter that a `--param` makes of it", text_of(value));
         answers.push(Answer::new("always", always, command("--no-link").argument(&spot)));
-        let question = Question {
+        Question {
             kind: id.kind(),
             id,
             ask: format!("where does {} `{}` of {} come from?", place_name(pointer), text_of(value), self.step.id),
@@ -319,11 +330,7 @@ impl<'a, 'b> Linker<'a, 'b> {
             taken: "always".to_owned(),
             writes: self.call.is_write(),
             open: true,
-        };
-        if let Err(error) = self.desk.ask(question) {
-            self.failed = Some(error);
         }
-        None
     }
 
     /// Whether what stands there names a thing.

@@ -250,6 +250,13 @@ impl Parameters {
         self.entries.iter().map(|(name, entry)| (name.clone(), entry.shown(&masks))).collect()
     }
 
+    /// Returns the recorded values, the longest text first: a shorter one may be a part of it.
+    pub(crate) fn longest_first(&self) -> Vec<(&str, &Value)> {
+        let mut all: Vec<_> = self.entries.iter().map(|(name, entry)| (name.as_str(), &entry.example)).collect();
+        all.sort_by_key(|(_, example)| std::cmp::Reverse(example.as_str().map_or(0, str::len)));
+        all
+    }
+
     /// Returns the secrets, with what stands for them wherever the flow is kept.
     pub(crate) fn masks(&self) -> Masks {
         Masks::of(self.entries.iter().flat_map(|(name, entry)| {

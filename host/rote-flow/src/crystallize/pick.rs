@@ -147,7 +147,10 @@ impl Picker<'_, '_> {
         let undo = Some(command("--answer").assignment(&id, "position"));
         let step = &self.step.id;
         if let Some(jq) = self.by_query(&item) {
-            let text = format!("{step} takes the item of {} that the query picked: {jq}", reference.step);
+            let source = &reference.step;
+            let text = format!(
+                "{step} takes the item of {source} that the query picked: {jq}; a run in which it gives several, or none, stops there"
+            );
             desk.note(Some(step), text, undo);
             return Ok(Some(jq));
         }

@@ -65,10 +65,20 @@ fn next(rest: &str) -> Option<(Kind, usize)> {
         '"' => string(rest)?,
         '$' | '@' if begins(1) => (Kind::Word, run(1, &name)),
         '.' if begins(1) => (Kind::Word, run(1, &name)),
-        c if c.is_ascii_digit() => (Kind::Number, run(0, &|c| c.is_ascii_digit() || c == '.')),
+        c if c.is_ascii_digit() => (Kind::Number, number(rest)),
         _ if begins(0) => (Kind::Word, run(0, &|c| name(c) || c == ':' && rest.contains("::"))),
         c => (Kind::Symbol, OPERATORS.iter().find(|one| rest.starts_with(*one)).map_or(c.len_utf8(), |one| one.len())),
     })
+}
+
+/// The length of a number, its exponent included.
+fn number(rest: &str) -> usize {
+    let digits = |from: usize| rest[from..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |end| from + end);
+    let whole = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let Some(exponent) = rest[whole..].strip_prefix(['e', 'E']) else { return whole };
+    let sign = usize::from(exponent.starts_with(['+', '-']));
+    let end = digits(whole + 1 + sign);
+    if end > whole + 1 + sign { end } else { whole }
 }
 
 /// A string and its length, quotes included.
@@ -141,6 +151,12 @@ pub(crate) fn string_literals(program: &str) -> Vec<Literal> {
             Some(Literal { range: token.range.clone(), text })
         })
         .collect()
+}
+
+/// The last field that a program takes.
+pub(crate) fn last_field(program: &str) -> Option<String> {
+    let mut words = tokens(program)?.into_iter().rev().filter(|token| token.kind == Kind::Word);
+    words.find_map(|token| program[token.range].strip_prefix('.').map(str::to_owned))
 }
 
 /// What stands in the brackets that a program begins with, and what stands behind them: `[.a[] | .b]` and `[0].c`.

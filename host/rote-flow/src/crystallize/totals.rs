@@ -1,13 +1,17 @@
-//! Numbers of a write that are reckoned from its other numbers and from what queries printed: the total of its lines, a price times a count. Where one of those
-//! is another one in each run, a total that stays would be wrong in silence, so it is asked; so is a later write that has it too.
+//! Numbers of a write that are sums or products. The parts are other numbers of that write, or what queries printed before it. Where a
+//! part is another one in each run, a total that stays would be wrong in silence, so it is asked; so is a number of a later write
+//! that is the same.
 
-use std::collections::BTreeMap;
+mod counts;
+mod formula;
 
-use rote_plan::{Bound, Expression, Reference, text_of};
+use std::collections::{BTreeMap, BTreeSet};
+
+use rote_plan::{Bound, Expression, Reference};
 use rote_types::command;
 use serde_json::Value;
 
-use super::bind::known;
+use super::bind::{known, with_parameters};
 use super::closure;
 use super::context::Context;
 use super::desk::Desk;
@@ -15,10 +19,12 @@ use super::draft::{Draft, DraftStep};
 use super::link::{self, place_name};
 use super::parameters::Parameters;
 use super::path::jq_of;
+use super::program::last_field;
 use super::world::scalars;
 use crate::FlowError;
 use crate::literals::replace;
-use crate::question::{Answer, Evidence, Place, Question, QuestionId};
+use crate::question::{Answer, Evidence, Place, Question, QuestionId, RECKONED};
+use formula::{Amount, Formula, formulas, said};
 
 /// Fewest digits of a number that is not the sum of others by chance.
 const MIN_DIGITS: usize = 2;
@@ -26,29 +32,8 @@ const MIN_DIGITS: usize = 2;
 const MAX_NUMBERS: usize = 200;
 /// Most answers that are offered for a total that an earlier answer has.
 const MAX_READS: usize = 3;
-/// Most numbers beside a total that are tried in pairs.
-const MAX_BESIDE: usize = 16;
 /// Most numbers that were printed before, the last ones.
 const MAX_PRINTED: usize = 6;
-/// The answer that reckons a number in each run.
-const RECKONED: &str = "reckoned";
-
-/// A number of a write.
-#[derive(Clone)]
-struct Amount {
-    /// Its list and position, where it is a member of the thing of a list; else the object.
-    around: String,
-    name: String,
-    /// As a question calls it.
-    label: String,
-    pointer: String,
-    number: f64,
-    /// Where it comes from; none when it is the same in each run.
-    from: Option<Expression>,
-}
-
-/// How a number is reckoned: the sum of products.
-type Formula<'a> = Vec<Vec<&'a Amount>>;
 
 /// Asks about the totals of the writes that stay.
 pub(crate) fn ask(
@@ -64,27 +49,163 @@ pub(crate) fn ask(
         if !step.is_write(cx.trace) || step.for_each.is_some() {
             continue;
         }
-        let amounts = amounts(cx, step);
-        let printed = printed(cx, draft, step, desk);
-        let mut made: BTreeMap<String, Expression> = BTreeMap::new();
-        for total in amounts.iter().filter(|one| one.from.is_none() && tells(one.number)) {
-            let id = QuestionId::at(QuestionId::Source, &step.id, &total.pointer);
-            let Some(formula) = formula(&amounts, &printed, total) else {
-                ask_again(cx, draft, (step, total), &changing, desk)?;
-                continue;
-            };
-            let reckoned = expression(cx, (draft, step), parameters, (&formula, total));
-            let word = desk.ask(question(id, (step, total), &formula, reckoned.is_some()))?;
-            if let Some(reckoned) = reckoned.filter(|_| word == RECKONED) {
-                made.insert(total.pointer.clone(), reckoned);
-            }
-            changing.entry(total.number.to_string()).or_insert(step.calls[0]);
-        }
+        let mut made = Totals::of(cx, draft, parameters, step, desk).ask(desk, &mut changing)?;
         if !made.is_empty() {
             replace(&mut draft.steps[at].arguments, &mut |pointer, _| made.remove(pointer));
         }
     }
-    Ok(())
+    counts::ask(cx, draft, desk)
+}
+
+/// The numbers of a write.
+struct Totals<'a, 'b> {
+    cx: &'a Context<'b>,
+    draft: &'a Draft,
+    parameters: &'a Parameters,
+    step: &'a DraftStep,
+    /// Those that were printed before are behind those of the write.
+    amounts: Vec<Amount>,
+}
+
+impl<'a, 'b> Totals<'a, 'b> {
+    fn of(
+        cx: &'a Context<'b>,
+        draft: &'a Draft,
+        parameters: &'a Parameters,
+        step: &'a DraftStep,
+        desk: &mut Desk,
+    ) -> Self {
+        let mut amounts = amounts(cx, step);
+        let printed = link::printed_numbers(cx, draft, step, desk).into_iter().take(MAX_PRINTED);
+        amounts.extend(printed.map(|(reference, number)| {
+            let reference = with_parameters(cx, draft, parameters, reference);
+            let label = format!("`{}` of {}", reference.jq, reference.step);
+            let name = last_field(&reference.jq).unwrap_or_else(|| "value".to_owned());
+            let from = Some(Expression::From(reference));
+            Amount { around: String::new(), name, label, pointer: None, number, from, of: BTreeSet::new() }
+        }));
+        Self { cx, draft, parameters, step, amounts }
+    }
+
+    /// Asks about each number; gives the expressions of those that are to be reckoned. One that was asked about may be a part of
+    /// another one, so it goes on until there are none.
+    fn ask(
+        mut self,
+        desk: &mut Desk,
+        changing: &mut BTreeMap<String, usize>,
+    ) -> Result<BTreeMap<String, Expression>, FlowError> {
+        let mut made = BTreeMap::new();
+        let mut asked = BTreeSet::new();
+        while let Some((total, formulas)) = self.next(&asked) {
+            asked.insert(total);
+            let amount = self.amounts[total].clone();
+            let pointer = amount.pointer.clone().unwrap_or_default();
+            let id = QuestionId::at(QuestionId::Source, &self.step.id, &pointer);
+            let offered: Vec<(String, Option<Expression>)> = (1..)
+                .zip(&formulas)
+                .map(|(number, formula)| (word(number), self.expression(formula, amount.number)))
+                .collect();
+            let is_settled = desk.given(&id, &["always"]).is_some();
+            let taken = desk.ask(self.question(id, total, &formulas, &offered))?;
+            if is_settled {
+                continue;
+            }
+            let given = offered.iter().find(|(word, _)| *word == taken).and_then(|(_, made)| made.clone());
+            let first = offered.iter().find_map(|(_, made)| made.clone());
+            self.amounts[total].of = formulas.iter().flatten().flat_map(|term| term.factors.clone()).collect();
+            let parts: Vec<usize> = self.amounts[total].of.iter().copied().collect();
+            let further = parts.iter().flat_map(|part| self.amounts[*part].of.clone()).collect::<Vec<_>>();
+            self.amounts[total].of.extend(further);
+            self.amounts[total].from = given.clone().or(first).or(Some(Expression::Literal(Value::Null)));
+            made.extend(given.map(|given| (pointer, given)));
+            changing.entry(amount.number.to_string()).or_insert(self.step.calls[0]);
+        }
+        for amount in self.amounts.iter().filter(|one| one.from.is_none() && tells(one.number)) {
+            ask_again(self.cx, self.draft, (self.step, amount), changing, desk)?;
+        }
+        Ok(made)
+    }
+
+    /// The next number that others give.
+    fn next(&self, asked: &BTreeSet<usize>) -> Option<(usize, Vec<Formula>)> {
+        let open = |at: &usize| {
+            let one = &self.amounts[*at];
+            one.from.is_none() && one.pointer.is_some() && tells(one.number) && !asked.contains(at)
+        };
+        let found = (0..self.amounts.len()).filter(open).map(|at| (at, formulas(&self.amounts, at)));
+        found.into_iter().find(|(_, formulas)| !formulas.is_empty())
+    }
+
+    /// The expression that reckons a number, provided that it gives the recorded one. Decimal fractions added up as binary ones are not
+    /// exact, so it is rounded: to a hundred-millionth, else, as the recorded one, to a hundredth.
+    fn expression(&self, formula: &Formula, recorded: f64) -> Option<Expression> {
+        let operands = || formula.iter().flat_map(|term| &term.factors).map(|at| &self.amounts[*at]);
+        let read = operands().find_map(|one| match &one.from {
+            Some(Expression::From(reference)) if !reference.each => Some(reference.step.clone()),
+            _ => None,
+        });
+        let used = || self.step.uses().next().map(str::to_owned);
+        // Of parameters alone: any answer will do as the input of the program.
+        let earlier = || {
+            let kept = closure::needed(self.cx.trace, self.draft);
+            let mut before =
+                kept.iter().map(|at| &self.draft.steps[*at]).filter(|one| one.calls[0] < self.step.calls[0]);
+            let is_plain = |one: &&DraftStep| one.for_each.is_none() && one.when.is_none() && one.out.is_none();
+            before.find(is_plain).map(|one| one.id.clone())
+        };
+        let mut made = Reference::new(read.or_else(used).or_else(earlier)?, String::new());
+        let mut plain = String::new();
+        for term in formula {
+            let factors = term.factors.iter().map(|at| operand(&mut made, &self.amounts[*at]));
+            let sign = if term.minus { " - " } else { " + " };
+            plain.push_str(if plain.is_empty() { "" } else { sign });
+            plain.push_str(&factors.collect::<Option<Vec<String>>>()?.join(" * "));
+        }
+        ["100000000", "100"].into_iter().find_map(|parts| {
+            let made = Reference { jq: format!("({plain}) * {parts} | round / {parts}"), ..made.clone() };
+            let bound = Bound::From(Box::new(made.clone()));
+            let value = known(self.cx, self.draft, self.parameters, &bound)?;
+            (value.as_f64() == Some(recorded)).then_some(Expression::From(made))
+        })
+    }
+
+    fn question(
+        &self,
+        id: QuestionId,
+        total: usize,
+        formulas: &[Formula],
+        offered: &[(String, Option<Expression>)],
+    ) -> Question {
+        let Amount { number, pointer, .. } = &self.amounts[total];
+        let pointer = pointer.clone().unwrap_or_default();
+        let said: Vec<String> = formulas.iter().map(|formula| said(&self.amounts, formula)).collect();
+        let fits = offered.iter().zip(&said).filter(|((_, made), _)| made.is_some());
+        let mut answers: Vec<Answer> =
+            fits.map(|((word, _), said)| Answer::by_id(&id, word, format!("in each run it is {said}"))).collect();
+        let spot = format!("{}:{pointer}", self.step.id);
+        let always = format!("it is {number} in each run, or the parameter that a `--param` makes of it");
+        answers.push(Answer::new("always", always, command("--no-link").argument(&spot)));
+        let (place, said) = (place_name(&pointer), said.join(", or "));
+        Question {
+            kind: id.kind(),
+            ask: format!(
+                "{place} `{number}` of {} was {said}, which is another one in other runs: does it stay?",
+                self.step.id
+            ),
+            places: vec![Place { step: self.step.id.clone(), pointer }],
+            evidence: Vec::new(),
+            answers,
+            taken: "always".to_owned(),
+            writes: true,
+            open: true,
+            id,
+        }
+    }
+}
+
+/// The answer that takes one of several formulas.
+fn word(number: usize) -> String {
+    if number == 1 { RECKONED.to_owned() } else { format!("{RECKONED}-{number}") }
 }
 
 fn tells(number: f64) -> bool {
@@ -99,21 +220,11 @@ fn amounts(cx: &Context<'_>, step: &DraftStep) -> Vec<Amount> {
         let (around, name) = pointer.rsplit_once('/').unwrap_or_default();
         if let Some(number) = number.filter(|_| found.len() < MAX_NUMBERS) {
             let (around, name, label) = (around.to_owned(), name.to_owned(), place_name(pointer));
-            found.push(Amount { around, name, label, pointer: pointer.to_owned(), number, from: from.cloned() });
+            let (pointer, from, of) = (Some(pointer.to_owned()), from.cloned(), BTreeSet::new());
+            found.push(Amount { around, name, label, pointer, number, from, of });
         }
     });
     found
-}
-
-/// The numbers that queries printed before a write, as if they stood beside its own.
-fn printed(cx: &Context<'_>, draft: &Draft, step: &DraftStep, desk: &mut Desk) -> Vec<Amount> {
-    let all = link::printed_numbers(cx, draft, step, desk).into_iter().take(MAX_PRINTED);
-    let amount = |(reference, number): (Reference, f64)| {
-        let label = format!("`{}` of {}", reference.jq, reference.step);
-        let from = Some(Expression::From(reference));
-        Amount { around: String::new(), name: "value".to_owned(), label, pointer: String::new(), number, from }
-    };
-    all.map(amount).collect()
 }
 
 /// Calls `visit` with each part that is one value, and where it comes from.
@@ -137,72 +248,6 @@ fn collect<'e>(expression: &'e Expression, pointer: String, visit: &mut dyn FnMu
     }
 }
 
-/// How a number is reckoned from others of which one is not the same in each run: numbers of one name of a list, added up; two
-/// beside it, added, or multiplied; two of each thing of a list, multiplied and added up.
-fn formula<'a>(amounts: &'a [Amount], printed: &'a [Amount], total: &Amount) -> Option<Formula<'a>> {
-    let others: Vec<&Amount> = amounts.iter().filter(|one| one.pointer != total.pointer).collect();
-    let mut formulas: Vec<Formula<'a>> = Vec::new();
-    let beside = others.iter().copied().filter(|one| one.around == total.around);
-    // What is 0 or 1 reckons nothing.
-    let beside = beside.take(MAX_BESIDE).chain(printed).filter(|one| ![0.0, 1.0].contains(&one.number));
-    let beside: Vec<&Amount> = beside.collect();
-    for (at, one) in beside.iter().enumerate() {
-        for other in &beside[at + 1..] {
-            formulas.push(vec![vec![one, other]]);
-            formulas.push(vec![vec![one], vec![other]]);
-        }
-    }
-    // Things of a list, by the list and the name of the number.
-    let mut listed: BTreeMap<(&str, &str), Vec<&Amount>> = BTreeMap::new();
-    for one in &others {
-        let Some((list, position)) = one.around.rsplit_once('/') else { continue };
-        if position.bytes().all(|byte| byte.is_ascii_digit()) && !position.is_empty() {
-            listed.entry((list, &one.name)).or_default().push(one);
-        }
-    }
-    for ((list, name), column) in &listed {
-        formulas.push(column.iter().map(|one| vec![*one]).collect());
-        let further = listed.range((*list, *name)..).skip(1).take_while(|((other, _), _)| other == list);
-        for (_, other) in further.filter(|(_, other)| other.len() == column.len()) {
-            formulas.push(column.iter().zip(other).map(|(one, other)| vec![*one, *other]).collect());
-        }
-    }
-    let value = |formula: &Formula<'_>| -> f64 {
-        formula.iter().map(|factors| factors.iter().map(|one| one.number).product::<f64>()).sum()
-    };
-    let near = |formula: &Formula<'_>| (value(formula) - total.number).abs() <= total.number.abs() * 1e-9;
-    let changes = |formula: &Formula<'_>| formula.iter().flatten().any(|one| one.from.is_some());
-    formulas.into_iter().find(|formula| !formula.is_empty() && near(formula) && changes(formula))
-}
-
-/// The expression that reckons a number, provided that it gives the recorded one; rounded to hundredths where it must be.
-fn expression(
-    cx: &Context<'_>,
-    (draft, step): (&Draft, &DraftStep),
-    parameters: &Parameters,
-    (formula, total): (&Formula<'_>, &Amount),
-) -> Option<Expression> {
-    let operands = || formula.iter().flatten();
-    let read = operands().find_map(|one| match &one.from {
-        Some(Expression::From(reference)) if !reference.each => Some(reference),
-        _ => None,
-    });
-    let base = read.map_or_else(|| step.uses().next(), |reference| Some(&reference.step))?.to_owned();
-    let mut made = Reference::new(base, String::new());
-    let mut terms = Vec::new();
-    for factors in formula {
-        let texts = factors.iter().map(|one| operand(&mut made, one)).collect::<Option<Vec<String>>>()?;
-        terms.push(texts.join(" * "));
-    }
-    let plain = terms.join(" + ");
-    let rounded = format!("({plain}) * 100 | round / 100");
-    [plain, rounded].into_iter().find_map(|jq| {
-        let made = Reference { jq, ..made.clone() };
-        let value = known(cx, draft, parameters, &Bound::From(Box::new(made.clone())))?;
-        (value.as_f64() == Some(total.number)).then_some(Expression::From(made))
-    })
-}
-
 /// A number as a part of a program.
 fn operand(made: &mut Reference, one: &Amount) -> Option<String> {
     let bound = match &one.from {
@@ -223,37 +268,6 @@ fn operand(made: &mut Reference, one: &Amount) -> Option<String> {
     Some(format!("${variable}"))
 }
 
-fn question(id: QuestionId, (step, total): (&DraftStep, &Amount), formula: &Formula<'_>, fits: bool) -> Question {
-    let term =
-        |factors: &Vec<&Amount>| factors.iter().map(|one| one.label.as_str()).collect::<Vec<_>>().join(" times ");
-    let said = match formula.as_slice() {
-        [first, _, ..] if formula.iter().all(|other| term(other) == term(first)) => {
-            format!("the sum of {} of each", term(first))
-        }
-        terms => terms.iter().map(term).collect::<Vec<_>>().join(" plus "),
-    };
-    let number = total.number;
-    let spot = format!("{}:{}", step.id, total.pointer);
-    let mut answers = Vec::new();
-    if fits {
-        answers.push(Answer::by_id(&id, RECKONED, format!("in each run it is {said}")));
-    }
-    let always = format!("it is {number} in each run, or the parameter that a `--param` makes of it");
-    answers.push(Answer::new("always", always, command("--no-link").argument(&spot)));
-    let place = place_name(&total.pointer);
-    Question {
-        kind: id.kind(),
-        ask: format!("{place} `{number}` of {} was {said}, which is another one in other runs: does it stay?", step.id),
-        places: vec![Place { step: step.id.clone(), pointer: total.pointer.clone() }],
-        evidence: Vec::new(),
-        answers,
-        taken: "always".to_owned(),
-        writes: true,
-        open: true,
-        id,
-    }
-}
-
 /// Asks about a number of a later write that an earlier one had as its total.
 fn ask_again(
     cx: &Context<'_>,
@@ -265,8 +279,9 @@ fn ask_again(
     let Some(first) = changing.get(&amount.number.to_string()).filter(|first| **first < step.calls[0]) else {
         return Ok(());
     };
-    let id = QuestionId::at(QuestionId::Source, &step.id, &amount.pointer);
-    let spot = format!("{}:{}", step.id, amount.pointer);
+    let Some(pointer) = amount.pointer.clone() else { return Ok(()) };
+    let id = QuestionId::at(QuestionId::Source, &step.id, &pointer);
+    let spot = format!("{}:{pointer}", step.id);
     let number = amount.number;
     let (mut answers, mut evidence) = (Vec::new(), Vec::new());
     for at in *first..step.calls[0] {
@@ -289,11 +304,11 @@ fn ask_again(
     let always = format!("it is {number} in each run, or the parameter that a `--param` makes of it");
     answers.push(Answer::new("always", always, command("--no-link").argument(&spot)));
     let of = draft.step_of(*first).map(|at| draft.steps[at].id.clone()).unwrap_or_default();
-    let place = place_name(&amount.pointer);
+    let place = place_name(&pointer);
     let question = Question {
         kind: id.kind(),
-        ask: format!("{place} `{}` of {} is what {of} reckoned: does it stay?", text_of(&number.into()), step.id),
-        places: vec![Place { step: step.id.clone(), pointer: amount.pointer.clone() }],
+        ask: format!("{place} `{number}` of {} is what {of} reckoned: does it stay?", step.id),
+        places: vec![Place { step: step.id.clone(), pointer }],
         evidence,
         answers,
         taken: "always".to_owned(),

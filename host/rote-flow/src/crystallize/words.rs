@@ -41,14 +41,19 @@ fn stands_alone(text: &str, range: &Range<usize>) -> bool {
     !joins(before.take(2)) && !joins(after.take(2))
 }
 
-/// Where a value stands in a text as words of it, or as the day of a time.
+/// Where a value stands in a text as words of it, as the day of a time, or as a version: the `2.4` of `v2.4`.
 pub(crate) fn places(text: &str, value: &str) -> Vec<Range<usize>> {
     let joins = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let mut found: Vec<Range<usize>> = Vec::new();
     for (start, _) in text.match_indices(value) {
         let end = start + value.len();
         let after = joins(text[end..].chars().next()) && !(is_day(value) && begins_time(&text[end..]));
-        if !value.is_empty() && !joins(text[..start].chars().next_back()) && !after {
+        let mut before = text[..start].chars().rev();
+        let joined = match before.next() {
+            Some('v' | 'V') if value.starts_with(|c: char| c.is_ascii_digit()) => joins(before.next()),
+            other => joins(other),
+        };
+        if !value.is_empty() && !joined && !after {
             found.push(start..end);
         }
     }

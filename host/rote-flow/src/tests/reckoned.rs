@@ -1,4 +1,5 @@
-//! Numbers that were reckoned, rows of a table that a query made, and values in programs: each is asked or read where it came from.
+//! Numbers that were reckoned, rows of a table that a query made, values in programs, counts in texts and reads that waited: each is asked
+//! or read where it came from.
 
 use serde_json::{Value, json};
 
@@ -75,8 +76,9 @@ async fn a_total_is_asked_once_what_it_was_reckoned_from_is_another_one() {
     let answers = [("source:s2/amount", "reckoned"), ("source:s3/hours", "@2{.amount}")];
     let made = answered(&tale, &[("estimate", None)], &answers).await;
     let price = json!({"$from": {"step": "s1", "jq": ".tariff.price"}});
-    let with = json!({"estimate": {"$param": "estimate"}, "value": price});
-    let reckoned = json!({"$from": {"step": "s1", "jq": "$estimate * $value", "with": with}});
+    let with = json!({"estimate": {"$param": "estimate"}, "price": price});
+    let jq = "($estimate * $price) * 100000000 | round / 100000000";
+    let reckoned = json!({"$from": {"step": "s1", "jq": jq, "with": with}});
     assert_eq!((steps(&made)["s2"]["amount"].clone(), open(&made)), (reckoned, vec![]));
 }
 
@@ -96,6 +98,110 @@ async fn the_sum_of_a_list_is_reckoned_and_one_of_constants_stays() {
 }
 
 const LOW: &str = "[.items[] | select(.stock < .least) | {sku, quantity: (.least * 2 - .stock)}]";
+
+/// A person whose rate a query printed, and an order of so many hours at that rate.
+async fn paid(query: &str, asked: Value, order: Value) -> Tale {
+    let mut tale = Tale::new();
+    let people = json!({"items": [{"id": 1, "name": "Emma", "rate": 25.5}]});
+    tale.call("searchContacts", asked, people).await;
+    tale.query(1, query);
+    tale.call("createIssue", order, json!({"id": 9})).await;
+    tale
+}
+
+#[tokio::test]
+async fn parameters_reach_what_a_total_is_reckoned_from() {
+    let by_name = ".items[] | select(.name == \"Emma\") | .rate";
+    let order = json!({"title": "Emma", "estimate": 120, "amount": 3060});
+    let params = [("name", Some("Emma")), ("estimate", None)];
+    let reckoned = [("source:s2/amount", "reckoned")];
+    for (query, asked) in [(by_name, json!({})), (".items[0].rate", json!({"q": "Emma"}))] {
+        let tale = paid(query, asked.clone(), order.clone()).await;
+        let made = answered(&tale, &params, &reckoned).await;
+        let plan = serde_json::to_string(&made.plan).unwrap();
+        assert!(!plan.contains("Emma"), "{plan}");
+        assert!(open(&made).iter().all(|id| !id.starts_with("changed")), "{:?}", open(&made));
+    }
+}
+
+#[tokio::test]
+async fn a_total_may_be_a_part_of_another_one_and_of_constants_alone_it_stays() {
+    let order = json!({"title": "@1{.items[0].name}", "estimate": 40, "amount": 100, "text": 20, "due_date": 120, "sprint": 2.5});
+    let tale = paid(".items[0].rate", json!({}), order).await;
+    let params = [("estimate", None), ("sprint", None)];
+    let made = answered(&tale, &params, &[("when:s2", "no")]).await;
+    assert_eq!(open(&made), ["source:s2/amount", "source:s2/due_date"]);
+    let always = [("when:s2", "no"), ("source:s2/amount", "always")];
+    assert!(open(&answered(&tale, &params, &always).await).is_empty());
+    let both = [("when:s2", "no"), ("source:s2/amount", "reckoned"), ("source:s2/due_date", "reckoned")];
+    let made = answered(&tale, &params, &both).await;
+    let jq = steps(&made)["s2"]["due_date"]["$from"]["jq"].as_str().unwrap().to_owned();
+    assert!(jq.contains("$amount") && !jq.contains("100 "), "{jq}");
+}
+
+#[tokio::test]
+async fn sums_of_three_differences_and_one_of_something_are_asked() {
+    for (order, param, asked) in [
+        (json!({"estimate": 100, "sprint": 20, "text": 15, "amount": 135}), "estimate", true),
+        (json!({"estimate": 100, "sprint": 20, "amount": 80}), "estimate", true),
+        (json!({"estimate": 12.5, "sprint": 1, "amount": 12.5}), "sprint", false),
+    ] {
+        let tale = paid(".items[0].rate", json!({}), order.clone()).await;
+        let made = answered(&tale, &[(param, None)], &[]).await;
+        assert_eq!(open(&made).contains(&"source:s2/amount"), asked, "{order}");
+    }
+}
+
+#[tokio::test]
+async fn a_number_that_an_answer_has_and_others_give_is_one_question_with_both_answers() {
+    let mut tale = Tale::new();
+    tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "price": 12.5, "amount": 500})).await;
+    let order = json!({"customer": "@1{.id}", "estimate": 40, "sprint": 12.5, "amount": 500});
+    tale.call("createIssue", order, json!({"id": 9})).await;
+    let params = [("estimate", None)];
+    let made = answered(&tale, &params, &[("source:s2/sprint", "always")]).await;
+    assert_eq!(words(&made, "source:s2/amount"), ["@1{.amount}", "reckoned", "always"]);
+    let made = answered(&tale, &params, &[("source:s2/sprint", "always"), ("source:s2/amount", "reckoned")]).await;
+    assert!(open(&made).is_empty(), "{:?}", open(&made));
+    assert!(steps(&made)["s2"]["amount"]["$from"]["jq"].as_str().unwrap().contains("$estimate * 12.5"));
+}
+
+#[tokio::test]
+async fn a_value_in_a_program_may_be_a_parameter_or_a_part_of_it_is_one() {
+    let mut tale = Tale::new();
+    let items = json!({"items": [{"id": 11, "from": "2026-11-25T00:00:00Z", "points": 3},
+        {"id": 12, "from": "2026-11-20T00:00:00Z", "points": 5}]});
+    tale.call("listIssues", json!({"project": "2026-11-25"}), items).await;
+    let of_day = "@1{.items[] | select(.from >= \"2026-11-25T00:00:00Z\") | .id}";
+    tale.call("getIssue", json!({"issue_id": of_day}), json!({"id": 11})).await;
+    tale.call("updateIssue", json!({"issue_id": "@2{.id}", "state": "late"}), json!({"id": 11})).await;
+    let day = [("day", Some("2026-11-25"))];
+    let id = "source:s2/issue_id{2026-11-25T00:00:00Z}";
+    assert_eq!(open(&answered(&tale, &day, &[]).await), [id]);
+    let made = answered(&tale, &day, &[(id, "parameter:day")]).await;
+    let jq = steps(&made)["s2"]["issue_id"]["$from"]["jq"].as_str().unwrap().to_owned();
+    assert!(jq.contains("(.from >= ($day + \"T00:00:00Z\"))"), "{jq}");
+    let request = CrystallizeRequest {
+        answers: [(id.to_owned(), "parameter:other".to_owned())].into(),
+        force: true,
+        ..wish(&day)
+    };
+    assert!(tale.wish(&request).await.is_err());
+}
+
+#[tokio::test]
+async fn a_parameter_of_a_step_that_a_program_brings_in_is_made() {
+    let mut tale = Tale::new();
+    let people = json!({"items": [{"id": 1, "name": "Emma", "hours": 42.5}]});
+    tale.call("searchContacts", json!({"q": "Emma"}), people).await;
+    tale.query(1, ".items[0].hours");
+    tale.call("getIssue", json!({"issue_id": 8}), json!({"id": 8, "rate": 25})).await;
+    tale.query(2, ".rate * 42.5");
+    tale.call("createIssue", json!({"amount": 1062.5}), json!({"id": 9})).await;
+    let both = [("source:s3/amount", "@2{.rate * 42.5}"), ("source:s3/amount{42.5}", "@1{.items[0].hours}")];
+    let made = answered(&tale, &[("name", Some("Emma"))], &both).await;
+    assert_eq!(steps(&made)["s1"], json!({"q": {"$param": "name"}}));
+}
 
 fn articles() -> Value {
     let of = |sku: &str, stock: u64, least: u64| json!({"id": sku, "sku": sku, "stock": stock, "least": least});
@@ -176,5 +282,114 @@ async fn a_parameter_is_not_a_part_of_a_time_that_an_answer_has() {
     let taken = words(&made, "source:s3/start")[0].to_owned();
     let made = answered(&tale, &[("day", Some("2026-11-25"))], &[("source:s3/start", &taken)]).await;
     assert_eq!(open(&made), ["source:s3/start{2026-11-25T09:00:00Z}"]);
-    assert_eq!(words(&made, open(&made)[0]), ["@1{.start}", "always"]);
+    assert_eq!(words(&made, open(&made)[0]), ["@1{.start}", "parameter:day", "always"]);
+}
+
+#[tokio::test]
+async fn a_program_that_reads_beside_the_item_is_not_a_loop_and_its_places_are_asked() {
+    let low = "[.items[] | select(.stock < .least)]";
+    for rest in [".stock - (.discount // 0)", ".stock + .fee", ".stock | . * 2"] {
+        let mut tale = Tale::new();
+        let mut body = articles();
+        body["fee"] = json!(1);
+        tale.call("listIssues", json!({"project": "x"}), body).await;
+        for at in 0..2 {
+            let amount = format!("@1{{{low}[{at}]{rest}}}");
+            tale.call("createIssue", json!({"amount": amount}), json!({"id": 8})).await;
+        }
+        let made = tale.made(&[]).await;
+        let is_loop = rest.contains('|');
+        assert_eq!((open(&made).is_empty(), made.plan.steps.len() == 2), (is_loop, is_loop), "{rest}");
+    }
+}
+
+#[tokio::test]
+async fn the_place_of_one_thing_of_a_made_list_is_asked_unless_it_is_the_only_or_the_first_one() {
+    for (program, wanted, asked) in [
+        ("[.items[] | select(.id == \"A-2\")][0].sku", ".items[] | select(.id == \"A-2\") | .sku", false),
+        ("[.items[] | select(.stock > 50)][0].sku", "[.items[] | select(.stock > 50)][0].sku", false),
+        ("[.items[] | select(.stock < .least)][1].sku", "[.items[] | select(.stock < .least)][1].sku", true),
+        ("[.items[] | select(.stock < .least)][0].sku", "[.items[] | select(.stock < .least)][0].sku", false),
+        ("[.items | sort_by(.stock) | .[]][1].sku", "[.items | sort_by(.stock) | .[]][1].sku", false),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "x"}), articles()).await;
+        tale.call("createIssue", json!({"title": format!("@1{{{program}}}")}), json!({"id": 8})).await;
+        let made = tale.made(&[]).await;
+        assert_eq!(steps(&made)["s2"]["title"]["$from"]["jq"], wanted);
+        assert_eq!(open(&made), if asked { vec!["loop:s2"] } else { vec![] }, "{program}");
+    }
+}
+
+#[tokio::test]
+async fn a_number_of_a_row_under_another_name_is_asked() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "x"}), articles()).await;
+    tale.query(1, ".items[] | select(.sku == \"A-1\") | {sku, stock}");
+    tale.call("createIssue", json!({"title": "A-1", "amount": 12, "text": "a dozen more"}), json!({"id": 8})).await;
+    let made = tale.made(&[]).await;
+    assert!(steps(&made)["s2"]["amount"].is_number(), "{:?}", steps(&made)["s2"]);
+}
+
+#[tokio::test]
+async fn a_count_of_what_a_loop_does_is_asked_where_a_text_says_it() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "x"}), articles()).await;
+    for at in 0..3 {
+        let arguments = json!({"issue_id": format!("@1{{.items[{at}].id}}"), "state": "left"});
+        tale.call("updateIssue", arguments, json!({"id": at})).await;
+    }
+    tale.call("addComment", json!({"issue_id": 7, "body": "Noor left 3 teams"}), json!({"id": 900})).await;
+    let id = "source:s5/body{3}";
+    assert_eq!(open(&tale.made(&[]).await), [id]);
+    let made = answered(&tale, &[("who", Some("Noor"))], &[(id, "counted")]).await;
+    let count = json!({"$from": {"step": "s1", "jq": "[.items[]] | length"}});
+    assert!(open(&made).is_empty(), "{:?}", open(&made));
+    let text = steps(&made)["s5"]["body"].to_string();
+    assert!(text.contains(&count.to_string()) && text.contains("$param"), "{text}");
+}
+
+#[tokio::test]
+async fn a_number_that_a_query_printed_is_asked_in_a_text_and_behind_a_v() {
+    for (text, asked) in [("logged in v40", true), ("24 of 40 in use", true), ("room 140", false)] {
+        let mut tale = Tale::new();
+        let items =
+            json!({"items": [{"id": 1, "title": "cores", "points": 40}, {"id": 2, "title": "disks", "points": 9}]});
+        tale.call("listIssues", json!({"project": "x"}), items).await;
+        tale.query(1, ".items[] | select(.title == \"cores\") | .points");
+        tale.call("addComment", json!({"issue_id": 7, "body": text}), json!({"id": 900})).await;
+        let made = tale.made(&[]).await;
+        assert_eq!(open(&made).contains(&"source:s2/body"), asked, "{text}: {:?}", open(&made));
+    }
+}
+
+#[tokio::test]
+async fn a_parameter_is_the_version_behind_a_v() {
+    let mut tale = Tale::new();
+    tale.call("createIssue", json!({"title": "Release 2.4.1", "text": "v2.4.1"}), json!({"id": 9})).await;
+    let made = answered(&tale, &[("version", Some("2.4.1"))], &[]).await;
+    assert_eq!(steps(&made)["s1"]["text"], json!({"$text": ["v", {"$param": "version"}]}));
+}
+
+/// A job that reads one thing until it is ready, and comments on it then.
+async fn waited(states: &[&str]) -> Tale {
+    let mut tale = Tale::new();
+    for state in states {
+        tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "status": state, "at": *state})).await;
+    }
+    tale.call("addComment", json!({"issue_id": 7, "body": "Done"}), json!({"id": 900})).await;
+    tale
+}
+
+#[tokio::test]
+async fn reads_that_waited_stop_the_run_where_it_is_not_so_at_once() {
+    let tale = waited(&["creating", "creating", "ready"]).await;
+    let made = tale.made(&[]).await;
+    assert_eq!((open(&made), words(&made, "when:s3")), (vec!["when:s3"], vec!["stop", "no"]));
+    assert!(made.plan.steps.iter().any(|step| step.id == "s3"), "what is waited for is read");
+    let guard = serde_json::to_string(&made.plan.steps.last().unwrap().when).unwrap();
+    assert!(guard.contains("s3 has not come to `.status`"), "{guard}");
+    let made = answered(&tale, &[], &[("when:s3", "no")]).await;
+    assert!(made.plan.steps.iter().all(|step| step.when.is_none()) && open(&made).is_empty());
+    assert!(open(&waited(&["ready", "ready"]).await.made(&[]).await).is_empty(), "nothing changed");
 }

@@ -1,6 +1,6 @@
 //! Parameters inside jq programs: a string that equals the value becomes a variable that the plan binds.
 
-use rote_plan::{Bound, Expression, Reference};
+use rote_plan::{Bound, Expression, Reference, text_of};
 use serde_json::Value;
 
 use super::super::context::Context;
@@ -8,6 +8,7 @@ use super::super::draft::Draft;
 use super::super::parameters::Parameters;
 use super::super::program::{names_variable, string_literals};
 use super::super::words::by_text;
+use super::by_name_only;
 use crate::literals::{DAY, looks_like, walk_scalars};
 
 /// What is bound to what.
@@ -66,15 +67,9 @@ impl Binding<'_> {
         for literal in string_literals(program).into_iter().rev() {
             let new = match by_text(&Value::from(literal.text.as_str()), self.name, self.value) {
                 None => continue,
-                // A time that an answer has is that of a thing, whatever day the parameter is.
+                // A time that an answer has is that of a thing, whatever day the parameter is: it is asked.
                 Some(Expression::Text(_)) if is_of_an_answer(cx, &literal.text) => continue,
-                Some(Expression::Text(parts)) => {
-                    let part = |part: &Expression| match part {
-                        Expression::Literal(text) => text.to_string(),
-                        _ => format!("${variable}"),
-                    };
-                    format!("({})", parts.iter().map(part).collect::<Vec<_>>().join(" + "))
-                }
+                Some(Expression::Text(parts)) => spliced(&parts, variable),
                 Some(_) => format!("${variable}"),
             };
             text.replace_range(literal.range, &new);
@@ -103,6 +98,34 @@ fn is_of_an_answer(cx: &Context<'_>, text: &str) -> bool {
     found
 }
 
+/// A text as a program that puts it together: what stands around a parameter, and that.
+pub(in crate::crystallize) fn spliced(parts: &[Expression], variable: &str) -> String {
+    let part = |part: &Expression| match part {
+        Expression::Literal(text) => text.to_string(),
+        _ => format!("${variable}"),
+    };
+    format!("({})", parts.iter().map(part).collect::<Vec<_>>().join(" + "))
+}
+
+/// The parameters that a value in a program may be, or may have as a part: these were not bound, since a number means something
+/// only under a name, and a time may be that of a thing.
+pub(in crate::crystallize) fn given_as(
+    parameters: &Parameters,
+    value: &Value,
+) -> Vec<(String, Option<Vec<Expression>>)> {
+    let fits = |(name, example): (&str, &Value)| {
+        if text_of(example) == text_of(value) {
+            return Some((name.to_owned(), None));
+        }
+        let text = example.as_str().filter(|text| !text.is_empty() && !by_name_only(text))?;
+        match by_text(value, name, text)? {
+            Expression::Text(parts) => Some((name.to_owned(), Some(parts))),
+            _ => Some((name.to_owned(), None)),
+        }
+    };
+    parameters.longest_first().into_iter().filter_map(fits).collect()
+}
+
 /// The reference with every parameter bound in its program; a number or a boolean means something only under a name.
 pub(in crate::crystallize) fn with_parameters(
     cx: &Context<'_>,
@@ -110,8 +133,7 @@ pub(in crate::crystallize) fn with_parameters(
     parameters: &Parameters,
     reference: Reference,
 ) -> Reference {
-    let given = parameters.examples();
-    let texts = given.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
+    let texts = parameters.longest_first().into_iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
     texts.filter(|(_, value)| !value.is_empty()).fold(reference, |reference, (name, value)| {
         let bound = Binding { name, value }.bind(cx, draft, parameters, &reference);
         bound.unwrap_or(reference)

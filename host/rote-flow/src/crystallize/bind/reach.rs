@@ -7,26 +7,53 @@ use rote_types::escape_token;
 
 use super::super::closure;
 use super::super::context::Context;
+use super::super::desk::Desk;
 use super::super::draft::Draft;
 use super::super::parameters::Parameters;
 use super::super::words::by_text;
+use super::super::{link, totals};
 use super::query::Binding;
-use super::{Binder, by_name_only, with_parameters};
+use super::{Binder, Wanted, bind, by_name_only, with_parameters};
+use crate::FlowError;
 use crate::literals::{change_references, last_segment, replace};
 use crate::question::Place;
 
-/// Makes the parameters in steps that stay only since a program of another one reads from them.
-pub(crate) fn reach(cx: &Context<'_>, draft: &mut Draft, parameters: &Parameters, before: &BTreeSet<usize>) {
-    let new: Vec<usize> = closure::needed(cx.trace, draft).difference(before).copied().collect();
-    let given = parameters.examples();
-    for at in new {
+/// Makes the parameters, and looks at what the steps that stay compare and reckon with; what that brings in is treated alike.
+pub(crate) fn bind_all(
+    cx: &Context<'_>,
+    draft: &mut Draft,
+    parameters: &mut Parameters,
+    desk: &mut Desk,
+) -> Result<(), FlowError> {
+    let late = bind(cx, draft, parameters, desk, Wanted::Found)?;
+    let mut looked = closure::needed(cx.trace, draft);
+    link::values_in_programs(cx, draft, parameters, &looked, desk)?;
+    link::values_of_the_result(cx, draft, parameters, desk)?;
+    totals::ask(cx, draft, parameters, desk)?;
+    loop {
+        let new: BTreeSet<usize> = closure::needed(cx.trace, draft).difference(&looked).copied().collect();
+        if new.is_empty() {
+            break;
+        }
+        reach(cx, draft, parameters, &new);
+        link::values_in_programs(cx, draft, parameters, &new, desk)?;
+        looked.extend(new);
+    }
+    // What stands only in a step that was brought in.
+    bind(cx, draft, parameters, desk, Wanted::These(&late)).map(drop)
+}
+
+/// Makes the parameters in steps that stay only since another one reads from them.
+fn reach(cx: &Context<'_>, draft: &mut Draft, parameters: &Parameters, new: &BTreeSet<usize>) {
+    let given = parameters.longest_first();
+    for at in new.iter().copied() {
         let mut arguments = draft.steps[at].arguments.clone();
         replace(&mut arguments, &mut |pointer, literal| {
             given.iter().find_map(|(name, example)| {
-                let named = last_segment(pointer) == escape_token(name) && literal == example;
+                let named = last_segment(pointer) == escape_token(name) && literal == *example;
                 let text = example.as_str().filter(|text| !text.is_empty() && !by_name_only(text));
                 if named {
-                    return Some(Expression::Param(name.clone()));
+                    return Some(Expression::Param((*name).to_owned()));
                 }
                 text.and_then(|text| by_text(literal, name, text))
             })

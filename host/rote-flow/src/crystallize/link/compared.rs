@@ -3,40 +3,41 @@
 //!
 //! What stands in the answer that the program reads is a choice from it and stays. What a parameter was bound to is a variable by now.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use rote_plan::{Bound, Expression, Reference};
 use rote_types::command;
 use serde_json::Value;
 
-use super::super::bind::{known, with_parameters};
-use super::super::closure;
+use super::super::bind::{given_as, known, spliced, with_parameters};
 use super::super::context::{Context, names_id};
 use super::super::desk::{Desk, REFERENCE};
 use super::super::draft::Draft;
 use super::super::occurrences::{Hit, Occurrences};
 use super::super::parameters::Parameters;
 use super::super::path::Segment;
-use super::super::program::{Compared, Kind, compared, names_variable, string_literals, tokens, values};
+use super::super::program::{Compared, compared, last_field, names_variable, string_literals, values};
 use super::printed::distinct;
 use super::source::Sources;
 use super::{Linker, Read, text_of};
 use crate::FlowError;
 use crate::literals::{DAY, change_references, looks_like};
-use crate::question::QuestionId;
+use crate::question::{Answer, QuestionId};
 
 /// Fewest letters and digits of a value that is not equal by chance to what a query printed.
 const MIN_TELLING: usize = 2;
 
-/// Finds the sources of the ids that the programs of the steps that stay compare with.
-pub(crate) fn ids_in_programs(
+/// Finds the sources of what the programs of these steps compare and reckon with.
+pub(crate) fn values_in_programs(
     cx: &Context<'_>,
     draft: &mut Draft,
     parameters: &Parameters,
+    steps: &BTreeSet<usize>,
     desk: &mut Desk,
 ) -> Result<(), FlowError> {
     let seen = Occurrences::of(cx, draft);
-    for at in closure::needed(cx.trace, draft) {
+    for at in steps.iter().copied() {
         let step = &draft.steps[at];
         let mut linker = Linker::of(cx, draft, step, &seen, desk);
         let mut expressions: Vec<(String, Expression)> = vec![(String::new(), step.arguments.clone())];
@@ -44,7 +45,7 @@ pub(crate) fn ids_in_programs(
         for (place, expression) in &mut expressions {
             change_references(expression, &mut |pointer, reference| {
                 let pointer = if place.is_empty() { pointer } else { place.as_str() };
-                if let Some(linked) = linker.ids_of(pointer, reference, parameters) {
+                if let Some(linked) = linker.values_of(pointer, reference, parameters) {
                     *reference = linked;
                 }
             });
@@ -57,22 +58,23 @@ pub(crate) fn ids_in_programs(
             *old = new;
         }
     }
-    ids_of_the_result(cx, draft, (&seen, parameters), desk)
+    Ok(())
 }
 
 /// The same for the program of the result, which stands at the step that it reads.
-fn ids_of_the_result(
+pub(crate) fn values_of_the_result(
     cx: &Context<'_>,
     draft: &mut Draft,
-    (seen, parameters): (&Occurrences, &Parameters),
+    parameters: &Parameters,
     desk: &mut Desk,
 ) -> Result<(), FlowError> {
+    let seen = Occurrences::of(cx, draft);
     let mut result = draft.result.clone();
     let reads = result.references().first().map(|reference| reference.step.clone());
     let Some(step) = draft.steps.iter().find(|step| Some(&step.id) == reads.as_ref()) else { return Ok(()) };
-    let mut linker = Linker::of(cx, draft, step, seen, desk);
+    let mut linker = Linker::of(cx, draft, step, &seen, desk);
     change_references(&mut result, &mut |_, reference| {
-        if let Some(linked) = linker.ids_of("/result", reference, parameters) {
+        if let Some(linked) = linker.values_of("/result", reference, parameters) {
             *reference = linked;
         }
     });
@@ -81,38 +83,55 @@ fn ids_of_the_result(
     Ok(())
 }
 
-/// Puts a variable in the place of a literal.
-fn bind(bound: &mut Reference, range: Range<usize>, name: &str, source: Reference) {
+/// Puts a variable in the place of a literal; the literal as parts around a parameter, where that is a part of it.
+fn bind(bound: &mut Reference, range: Range<usize>, name: &str, (source, parts): (Bound, Option<&[Expression]>)) {
     let mut variable: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
     while variable.is_empty() || bound.with.contains_key(&variable) || names_variable(&bound.jq, &variable) {
         variable.push('_');
     }
-    bound.jq.replace_range(range, &format!("${variable}"));
-    bound.with.insert(variable, Bound::From(Box::new(source)));
+    let text = parts.map_or_else(|| format!("${variable}"), |parts| spliced(parts, &variable));
+    bound.jq.replace_range(range, &text);
+    bound.with.insert(variable, source);
 }
 
-/// The last field that a program takes.
-fn last_field(program: &str) -> Option<String> {
-    let mut words = tokens(program)?.into_iter().rev().filter(|token| token.kind == Kind::Word);
-    words.find_map(|token| program[token.range].strip_prefix('.').map(str::to_owned))
+/// What takes the place of a value in a program, as a person says.
+enum Given {
+    Read(Reference),
+    /// The parameter, and the text around it where it is a part.
+    Parameter(String, Option<Vec<Expression>>),
+}
+
+/// The answer that says that a value is a parameter's.
+fn word_of(parameter: &str) -> String {
+    format!("parameter:{parameter}")
 }
 
 impl Linker<'_, '_> {
     /// The reference with its ids bound to where they come from; none when there is nothing to bind.
-    fn ids_of(&mut self, pointer: &str, reference: &Reference, parameters: &Parameters) -> Option<Reference> {
+    fn values_of(&mut self, pointer: &str, reference: &Reference, parameters: &Parameters) -> Option<Reference> {
         let mut bound = reference.clone();
+        let mut told = None;
         for one in compared(&reference.jq).into_iter().rev() {
             let place = format!("{pointer}{{{}}}", text_of(&one.value));
             let Some(source) = self.source_of_id(&place, reference, &one) else { continue };
             let source = with_parameters(self.cx, self.draft, parameters, source);
-            bind(&mut bound, one.range, &one.name, source);
+            bind(&mut bound, one.range, &one.name, (Bound::From(Box::new(source)), None));
         }
         for (range, value) in values(&bound.jq).into_iter().rev() {
             let place = format!("{pointer}{{{}}}", text_of(&value));
-            let Some(source) = self.source_of_printed(&place, reference, &value, parameters) else { continue };
-            let source = with_parameters(self.cx, self.draft, parameters, source);
-            let name = last_field(&source.jq);
-            bind(&mut bound, range, name.as_deref().unwrap_or("value"), source);
+            let Some(given) = self.ask_of_typed(&place, reference, &value, parameters) else { continue };
+            told = Some(place);
+            match given {
+                Given::Read(source) => {
+                    let source = with_parameters(self.cx, self.draft, parameters, source);
+                    let name = last_field(&source.jq);
+                    let source = Bound::From(Box::new(source));
+                    bind(&mut bound, range, name.as_deref().unwrap_or("value"), (source, None));
+                }
+                Given::Parameter(name, parts) => {
+                    bind(&mut bound, range, &name, (Bound::Param(name.clone()), parts.as_deref()));
+                }
+            }
         }
         let step = self.draft.steps.iter().find(|step| step.id == reference.step)?;
         let run = |response, reference: &Reference| {
@@ -126,6 +145,12 @@ impl Linker<'_, '_> {
             let response = self.cx.trace.calls[*call].response;
             run(response, reference).is_some_and(|before| run(response, &bound) == Some(before))
         });
+        if let Some(place) = told.filter(|_| !same) {
+            let id = QuestionId::at(QuestionId::Source, &self.step.id, &place);
+            let message =
+                format!("`{id}`: with that the program gives something else than in the recording: {}", bound.jq);
+            self.failed = Some(FlowError::Usage { message });
+        }
         (same && bound != *reference).then_some(bound)
     }
 
@@ -167,19 +192,23 @@ impl Linker<'_, '_> {
         Some(Reference::new(read.step, read.jq))
     }
 
-    /// Where a number or a text comes from that a program has and a query before it printed, as a person says; they are asked.
-    fn source_of_printed(
+    /// Asks about a number, a text or a day in a program that an earlier query printed, that is a parameter's or that is a day; gives
+    /// what a person says.
+    fn ask_of_typed(
         &mut self,
         pointer: &str,
         reference: &Reference,
         value: &Value,
         parameters: &Parameters,
-    ) -> Option<Reference> {
+    ) -> Option<Given> {
         let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
-        match self.desk.given(&id, &["always", REFERENCE]) {
+        let offered = given_as(parameters, value);
+        let words: Vec<String> = offered.iter().map(|(name, _)| word_of(name)).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).chain(["always", REFERENCE]).collect();
+        match self.desk.given(&id, &words) {
             Some(word) if word.starts_with('@') => {
                 return match self.read(&id, &word, value) {
-                    Ok(Expression::From(source)) => Some(source),
+                    Ok(Expression::From(source)) => Some(Given::Read(source)),
                     Ok(_) => None,
                     Err(error) => {
                         self.failed = Some(error);
@@ -187,7 +216,10 @@ impl Linker<'_, '_> {
                     }
                 };
             }
-            Some(_) => return None,
+            Some(word) => {
+                let said = offered.into_iter().find(|(name, _)| word_of(name) == word);
+                return said.map(|(name, parts)| Given::Parameter(name, parts));
+            }
             None => {}
         }
         let tells = text_of(value).chars().filter(|c| c.is_alphanumeric()).count() >= MIN_TELLING;
@@ -206,13 +238,18 @@ impl Linker<'_, '_> {
         let printed: Vec<Read> = before.filter(printed).map(|(read, _)| read).collect();
         let of_things = self.of_things(value).into_iter().filter(|read| read.step != reference.step);
         let reads = distinct(printed.into_iter().chain(of_things));
-        // A day decides for which things there are writes, and is another one next week.
-        let is_day = self.call.is_write() && looks_like(value) == Some(DAY);
-        // A number means something only under a name, so it was not bound; it may be the parameter all the same.
-        let is_given =
-            value.is_number() && parameters.examples().values().any(|example| text_of(example) == text_of(value));
-        if !reads.is_empty() || is_day || is_given {
-            self.ask(id, pointer, value, reads);
+        // A day decides which things are meant, and is another one next week.
+        if !reads.is_empty() || looks_like(value) == Some(DAY) || !offered.is_empty() {
+            let mut question = self.question(id, pointer, value, reads);
+            let answer = |(name, _): &(String, _)| {
+                Answer::by_id(&question.id, &word_of(name), format!("it is what the parameter {name} says"))
+            };
+            let answers: Vec<Answer> = offered.iter().map(answer).collect();
+            let last = question.answers.len().saturating_sub(1);
+            question.answers.splice(last..last, answers);
+            if let Err(error) = self.desk.ask(question) {
+                self.failed = Some(error);
+            }
         }
         None
     }

@@ -94,7 +94,9 @@ impl<'a> Linker<'a, '_> {
             for Print { text: printed, pieces, jq } in
                 whole(&read.jq, &outputs).into_iter().chain(written((&read.jq, &outputs), text))
             {
-                let short = printed.chars().count() < MIN_EMBEDDED_CHARS || printed.len() >= text.len();
+                // A number that was printed alone is seldom another one.
+                let is_number = pieces.len() == 1 && printed.parse::<u64>().is_ok_and(|number| number > 1);
+                let short = !is_number && printed.chars().count() < MIN_EMBEDDED_CHARS || printed.len() >= text.len();
                 let named = id_words(&printed).any(|word| word == printed) || titles.contains(&&*printed);
                 let typed = pieces.iter().all(|piece| is_typed(piece));
                 let known = found.iter().any(|(known, _)| *known == printed);

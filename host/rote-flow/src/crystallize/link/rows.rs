@@ -45,7 +45,9 @@ impl Linker<'_, '_> {
         let named = equal.clone().find(|(field, _)| same_name(field, &name));
         let (field, found) = named.or_else(|| equal.next().filter(|_| equal.next().is_none()))?;
         let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
-        if self.is_typed_off(&name, value, &row.read) || self.desk.given(&id, &["always"]).is_some() {
+        // A number that the answer had before the query may be another one by chance, which is asked.
+        let is_told = same_name(field, &name) || value.is_string() || self.hits(&name, value).is_empty();
+        if !is_told || self.is_typed_off(&name, value, &row.read) || self.desk.given(&id, &["always"]).is_some() {
             return None;
         }
         let member = jq_of(&[Segment::Key(field.clone())]);

@@ -6,6 +6,7 @@
 mod decided;
 mod followed;
 mod looked;
+mod polled;
 mod reading;
 
 use std::collections::BTreeSet;
@@ -23,19 +24,22 @@ use crate::FlowError;
 use crate::literals::replace_references;
 use crate::question::{Answer, Evidence, Place, Question, QuestionId, QuestionKind};
 use crate::trace::Trace;
+use polled::Poll;
 use reading::{Empty, Reading, reading};
 
 /// Makes conditions of asks.
 pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
+    let polls = polled::polls(cx, draft);
     for position in 0..draft.steps.len() {
         let step = &draft.steps[position];
         if step.out.is_some() || step.broken.is_some() || !step.is_write(cx.trace) {
             continue;
         }
-        let Asked { mut read, succeeded, unread } = asked(cx, draft, position);
+        let Asked { mut read, succeeded, unread } = asked(cx, draft, position, &polls);
         let id = step.id.clone();
         if read.is_empty() && unread.is_empty() {
-            let looks = looked::looks(cx, draft, step);
+            let mut looks = looked::looks(cx, draft, step);
+            looks.retain(|look| !polls.iter().any(|poll| poll.is_of(look.response)));
             if looks.is_empty() && succeeded.is_empty() {
                 followed::apply(cx, draft, position, desk)?;
                 continue;
@@ -69,7 +73,7 @@ pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
             found_else_made(cx, draft, position, &empty, desk)?;
         }
     }
-    Ok(())
+    polls.iter().try_for_each(|poll| poll.apply(cx, draft, desk))
 }
 
 /// Gives the result a value where the step that it comes from may be skipped, by its condition or since it needs one that is.
@@ -122,14 +126,15 @@ struct Asked {
 }
 
 /// The asks right before the calls of a step.
-fn asked(cx: &Context<'_>, draft: &Draft, position: usize) -> Asked {
+fn asked(cx: &Context<'_>, draft: &Draft, position: usize, polls: &[Poll]) -> Asked {
     let step = &draft.steps[position];
     let mut found = Asked::default();
     for (call, (command, ask)) in
         step.calls.iter().flat_map(|call| asks_before(cx.trace, *call).map(move |asked| (*call, asked)))
     {
         // What was asked of the contents between the calls of a loop kept them from being one, but for what each reads.
-        if is_look(cx, draft, step, ask)
+        if polls.iter().any(|poll| poll.is_of(ask.response))
+            || is_look(cx, draft, step, ask)
             || is_again(cx, call, ask)
             || call != step.calls[0] && ask.told_success().is_none()
         {

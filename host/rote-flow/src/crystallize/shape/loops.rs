@@ -4,7 +4,7 @@
 //! some of the items only, what tells those from the others is the condition of a query that showed exactly them, or
 //! the one member that they share and no other has, which is asked.
 
-use std::collections::BTreeSet;
+mod made;
 
 use rote_plan::{Expression, Reference};
 use rote_types::{ResponseId, command};
@@ -105,7 +105,7 @@ pub(crate) fn fold(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
         merge(cx, draft, group, condition);
     }
     draft.steps.retain(|step| !merged.contains(&step.id));
-    ask_of_made(cx, draft, desk)
+    made::places(cx, draft, desk)
 }
 
 /// Whether the calls cannot be one step: their order is not that of the list, or something that is not of it belongs to one of them.
@@ -116,41 +116,6 @@ fn is_apart(cx: &Context<'_>, draft: &Draft, group: &Group, indexes: &[usize]) -
         || is_interrupted(cx, draft, group)
         || is_page(cx, draft, group)
         || is_asked(cx, draft, group)
-}
-
-/// Asks about writes that take several of what a program makes by where each stands: in another run it makes more or fewer.
-fn ask_of_made(cx: &Context<'_>, draft: &Draft, desk: &mut Desk) -> Result<(), FlowError> {
-    let mut taken: Vec<((String, String), BTreeSet<usize>, &DraftStep)> = Vec::new();
-    for step in draft.steps.iter().filter(|step| step.out.is_none() && step.is_write(cx.trace)) {
-        for (item, _) in of_items(step) {
-            let List::Of(program) = item.array else { continue };
-            let of = (item.step, program);
-            match taken.iter_mut().find(|(known, ..)| *known == of) {
-                Some((_, indexes, _)) => drop(indexes.insert(item.index)),
-                None => taken.push((of, BTreeSet::from([item.index]), step)),
-            }
-        }
-    }
-    for ((_, program), indexes, first) in taken.into_iter().filter(|(_, indexes, _)| indexes.len() > 1) {
-        let (id, count) = (QuestionId::Loop(first.id.clone()), indexes.len());
-        let means = "these calls and no others".to_owned();
-        let question = Question {
-            kind: id.kind(),
-            ask: format!(
-                "{} and those like it take {count} things of `{program}`: is nothing done for more?",
-                first.id
-            ),
-            places: vec![Place { step: first.id.clone(), pointer: String::new() }],
-            evidence: Vec::new(),
-            answers: vec![Answer::new("no", means, command("--loop").assignment(&first.id, "no"))],
-            taken: "no".to_owned(),
-            writes: true,
-            open: true,
-            id,
-        };
-        desk.ask(question)?;
-    }
-    Ok(())
 }
 
 /// Each item that the arguments take, and the arguments with that one as the item at hand.
@@ -180,18 +145,29 @@ fn indexed(jq: &str) -> Option<(List, usize, String)> {
         let Segment::Index(index) = path[at] else { return None };
         return Some((List::At(path[..at].to_vec()), index, jq_of(&path[at + 1..])));
     }
+    let (made, index, rest) = made_item(jq)?;
+    let further = rest.strip_prefix('|').map(str::trim);
+    let rest = match further {
+        Some(further) => further.to_owned(),
+        None if rest.is_empty() => ".".to_owned(),
+        None if rest.starts_with('[') => format!(".{rest}"),
+        None => rest.to_owned(),
+    };
+    // What is not behind a pipe may be of the whole answer: `[…][0].price - .discount`.
+    let is_of_item = further.is_some() || program::stages(&rest).first().is_some_and(|first| path_of(first).is_some());
+    is_of_item.then(|| (List::Of(made.to_owned()), index, rest))
+}
+
+/// What a program takes by its place of what it makes: what makes the list, the place, and what stands behind it.
+fn made_item(jq: &str) -> Option<(&str, usize, &str)> {
     let (made, rest) = program::made_list(jq)?;
-    let rest = rest.trim_start().trim_start_matches('|').trim_start();
-    let rest = rest.strip_prefix('.').filter(|rest| rest.starts_with('[')).unwrap_or(rest);
-    let (index, rest) = rest.strip_prefix('[')?.split_once(']')?;
     let rest = rest.trim_start();
     let rest = match rest.strip_prefix('|') {
-        Some(further) => further.trim(),
-        None if rest.is_empty() => ".",
-        None => Some(rest).filter(|rest| rest.starts_with(['.', '[']))?,
+        Some(further) => further.trim_start().strip_prefix('.')?,
+        None => rest,
     };
-    let rest = if rest.starts_with('[') { format!(".{rest}") } else { rest.to_owned() };
-    Some((List::Of(made.trim().to_owned()), index.trim().parse().ok()?, rest))
+    let (index, rest) = rest.strip_prefix('[')?.split_once(']')?;
+    Some((made.trim(), index.trim().parse().ok()?, rest.trim()))
 }
 
 fn groups(cx: &Context<'_>, draft: &Draft) -> Vec<Group> {

@@ -17,7 +17,24 @@ use crate::question::{Answer, Place, Question, QuestionId};
 use crate::trace::RecordedCall;
 
 /// What words begin with that name the end of a thing.
-const ENDINGS: [&str; 9] = ["cancel", "delet", "destroy", "discard", "purge", "remov", "revo", "trash", "void"];
+const ENDINGS: [&str; 13] = [
+    "cancel",
+    "delet",
+    "destroy",
+    "discard",
+    "drop",
+    "eras",
+    "obliterat",
+    "purge",
+    "remov",
+    "revo",
+    "terminat",
+    "trash",
+    "void",
+];
+/// What names begin with that take an end back, or refuse one.
+const BEGINNINGS: [&str; 11] =
+    ["declin", "deny", "recover", "reinstat", "reject", "restor", "revert", "uncancel", "undelet", "undo", "untrash"];
 
 /// Words of the names of two tools of which each takes back what the other does.
 const OPPOSITES: [(&str, &str); 20] = [
@@ -277,9 +294,9 @@ fn ends(tool: &Tool, behind: &str) -> bool {
     let (words, tail) = (split_words(&tool.name), split_words(behind));
     match &*tail {
         [] => {
-            matches!(tool.method, Method::Delete)
-                || words.first().is_some_and(is_ending)
-                || words.last().is_some_and(is_ending)
+            let is_beginning = |word: &String| BEGINNINGS.iter().any(|beginning| word.starts_with(beginning));
+            let last = || words.last().is_some_and(is_ending) && !words.iter().any(is_beginning);
+            matches!(tool.method, Method::Delete) || words.first().is_some_and(is_ending) || last()
         }
         // Of what else is behind it something is ended that belongs to the thing, such as its lock.
         tail => tail.len() == 1 && is_ending(&tail[0]),

@@ -1,0 +1,114 @@
+//! Numbers in texts of writes that are how many calls a loop of the flow makes: in another run it makes more or fewer.
+
+use rote_plan::{Expression, Reference};
+use rote_types::command;
+use serde_json::Value;
+
+use crate::FlowError;
+use crate::crystallize::closure;
+use crate::crystallize::context::Context;
+use crate::crystallize::desk::Desk;
+use crate::crystallize::draft::{Draft, DraftStep};
+use crate::crystallize::link::place_name;
+use crate::crystallize::occurrences::bare_numbers;
+use crate::crystallize::words::joined;
+use crate::literals::{replace, walk_literals};
+use crate::question::{Answer, Place, Question, QuestionId};
+
+/// The answer that counts in each run.
+const COUNTED: &str = "counted";
+
+/// A loop, how many calls it made, and the program that counts its items.
+struct Loop {
+    step: String,
+    calls: usize,
+    count: Option<Reference>,
+}
+
+/// Asks about the counts in the texts of the writes that stay.
+pub(super) fn ask(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
+    let kept = closure::needed(cx.trace, draft);
+    let loops: Vec<Loop> = kept.iter().filter_map(|at| counted(cx, draft, &draft.steps[*at])).collect();
+    for at in kept.into_iter().filter(|_| !loops.is_empty()) {
+        let step = &draft.steps[at];
+        if !step.is_write(cx.trace) || step.for_each.is_some() {
+            continue;
+        }
+        let mut found = Vec::new();
+        walk_literals(&step.arguments, &mut |pointer, literal| {
+            let text = literal.as_str().unwrap_or_default();
+            for range in bare_numbers(text) {
+                let number = text[range.clone()].parse().ok();
+                let of = loops.iter().find(|one| Some(one.calls) == number && one.step != step.id);
+                found.extend(of.map(|of| (pointer.to_owned(), text.to_owned(), range, of)));
+            }
+        });
+        let mut changes = Vec::new();
+        for (pointer, text, range, of) in found {
+            if desk.ask(question(&step.id, &pointer, of))? == COUNTED
+                && let Some(count) = &of.count
+            {
+                changes.push((text.clone(), joined(&text, [(range, Expression::From(count.clone()))])));
+            }
+        }
+        replace(&mut draft.steps[at].arguments, &mut |_, literal| {
+            let changed = changes.iter().find(|(text, _)| literal.as_str() == Some(text))?;
+            changed.1.clone()
+        });
+    }
+    Ok(())
+}
+
+/// A loop of which a run has another count.
+fn counted(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Option<Loop> {
+    let items = step.for_each.as_ref().filter(|_| step.calls.len() > 1)?;
+    let count = match items {
+        Expression::From(reference) => {
+            let of = if reference.each {
+                format!("[{}] | length", reference.jq)
+            } else {
+                format!("{} | length", reference.jq)
+            };
+            Some(Reference { jq: of, each: false, ..reference.clone() })
+        }
+        _ => None,
+    };
+    let gives = |count: &Reference| {
+        let source = draft.steps.iter().find(|one| one.id == count.step).filter(|one| one.is_one())?;
+        let value = cx.result(source.call(cx.trace).response, &count.jq).ok()?;
+        (value.as_u64() == u64::try_from(step.calls.len()).ok()).then_some(())
+    };
+    let count = count.filter(|count| count.with.is_empty() && gives(count).is_some());
+    Some(Loop { step: step.id.clone(), calls: step.calls.len(), count })
+}
+
+fn question(step: &str, pointer: &str, of: &Loop) -> Question {
+    let calls = of.calls;
+    let id = QuestionId::at(QuestionId::Source, step, &format!("{pointer}{{{calls}}}"));
+    let mut answers = Vec::new();
+    if of.count.is_some() {
+        answers.push(Answer::by_id(&id, COUNTED, format!("in each run it is for how many {} is done", of.step)));
+    }
+    let always = "the text is the same in each run".to_owned();
+    answers.push(Answer::new("always", always, command("--no-link").argument(format!("{step}:{pointer}{{{calls}}}"))));
+    Question {
+        kind: id.kind(),
+        ask: format!(
+            "{} of {step} says {calls}, and {} was done for {calls} things, which are more or fewer in other runs: does it stay?",
+            place_name(pointer),
+            of.step
+        ),
+        places: vec![Place { step: step.to_owned(), pointer: pointer.to_owned() }],
+        evidence: vec![crate::question::Evidence {
+            what: format!("{} made {calls} calls", of.step),
+            response: None,
+            jq: None,
+            value: Value::from(calls),
+        }],
+        answers,
+        taken: "always".to_owned(),
+        writes: true,
+        open: true,
+        id,
+    }
+}
