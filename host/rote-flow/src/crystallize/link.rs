@@ -38,6 +38,9 @@ pub(crate) use source::kind_of_tool;
 /// Shortest free text that is asked for; shorter ones are equal by chance.
 const MIN_TELLING_CHARS: usize = 10;
 
+/// Fewest characters of an id that has no digit, a prefix with `_` among them.
+const MIN_ID_CHARS: usize = 8;
+
 /// Fewest digits of a number that is asked for because an answer has it under the same name.
 const MIN_TELLING_DIGITS: usize = 3;
 
@@ -122,8 +125,8 @@ impl<'a, 'b> Linker<'a, 'b> {
     fn value(&mut self, pointer: &str, value: &Value) -> Option<Expression> {
         let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
         let given = self.desk.given(&id, &["always", REFERENCE]);
-        if let Some(word) = given.filter(|word| word.starts_with('@')) {
-            let read = self.read(&id, &word, value);
+        if let Some(word) = given.as_ref().filter(|word| word.starts_with('@')) {
+            let read = self.read(&id, word, value);
             return read.map_err(|error| self.failed = Some(error)).ok();
         }
         let name = place_name(pointer);
@@ -138,10 +141,22 @@ impl<'a, 'b> Linker<'a, 'b> {
         }
         let hits = self.hits(&name, value);
         let is_id = self.is_id_place(pointer, &name, value);
+        if given.is_none()
+            && !is_id
+            && let Some(found) = self.of_list(pointer, value)
+        {
+            return Some(found);
+        }
         let claimed = value.as_str().is_some_and(|text| !self.cx.claimed_in(text).is_empty());
         let printed = self.printed(&name, value);
         if (hits.is_empty() || claimed) && !printed.is_empty() {
             return self.ask(id, pointer, value, printed);
+        }
+        if hits.is_empty() && !claimed && value.is_number() {
+            let changed = self.changed_from(&name, value);
+            if !changed.is_empty() {
+                return self.ask(id, pointer, value, changed);
+            }
         }
         if hits.is_empty() || claimed {
             return value.as_str().filter(|_| !is_id).and_then(|text| self.text(pointer, text));
@@ -248,7 +263,9 @@ impl<'a, 'b> Linker<'a, 'b> {
         let step = step.filter(|step| step.out.is_none());
         let step = step.ok_or_else(|| wrong(format!("{response} is not the answer of an earlier call that stays")))?;
         match self.cx.outputs(response, &jq)?.as_slice() {
-            [one] if text_of(one) == text_of(value) => Ok(reference(&step.id, jq, one, value)),
+            [one] if printed::same(one, value) || text_of(one) == text_of(value) => {
+                Ok(reference(&step.id, jq, one, value))
+            }
             outputs => part_of(value, outputs, &Reference::new(step.id.clone(), jq)).ok_or_else(|| {
                 let found = Value::Array(outputs.to_vec());
                 wrong(format!("it gives {found} in the recording, and {value} was sent"))
@@ -338,15 +355,17 @@ impl<'a, 'b> Linker<'a, 'b> {
         let is_path = pointer.matches('/').count() == 1
             && self.cx.tool(self.call).is_some_and(|tool| path_names(&tool.path).any(|one| one == name));
         let named = names_id(name) || source::names_version(name);
-        // A word of letters in a path, such as a project's, is what a person says as well as what an API made.
-        named && !is_word(value) || is_path && !is_word(value)
+        // A word of letters in a path, such as a project's, is what a person says as well as what an API made; `trk_nmbwjc` is not.
+        let made = named && value.as_str().is_some_and(|text| text.len() >= MIN_ID_CHARS && text.contains('_'));
+        (named || is_path) && !is_word(value) || made
     }
 }
 
 /// A reference to a value that was found as `found` and sent as `sent`.
 fn reference(step: &str, jq: String, found: &Value, sent: &Value) -> Expression {
     let reference = Expression::From(Reference::new(step.to_owned(), jq));
-    if found == sent { reference } else { Expression::Text(vec![reference]) }
+    let alike = found == sent || found.is_number() && sent.is_number();
+    if alike { reference } else { Expression::Text(vec![reference]) }
 }
 
 /// A typed text with a reference in the place of what that gives.

@@ -52,10 +52,17 @@ impl Hit {
     }
 }
 
-/// What is looked for of a value: numbers and texts by how they are written.
+/// Whole numbers below it are exact as binary fractions.
+const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// What is looked for of a value: numbers and texts by how they are written, `3200.0` as `3200`.
 pub(crate) fn key_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if text.is_empty() => None,
+        Value::Number(number) if number.is_f64() => {
+            let whole = number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < MAX_WHOLE);
+            Some(whole.map_or_else(|| number.to_string(), |whole| format!("{whole:.0}")))
+        }
         Value::String(_) | Value::Number(_) => Some(text_of(value)),
         _ => None,
     }

@@ -393,3 +393,97 @@ async fn reads_that_waited_stop_the_run_where_it_is_not_so_at_once() {
     assert!(made.plan.steps.iter().all(|step| step.when.is_none()) && open(&made).is_empty());
     assert!(open(&waited(&["ready", "ready"]).await.made(&[]).await).is_empty(), "nothing changed");
 }
+
+#[tokio::test]
+async fn a_number_is_the_same_however_it_is_written_and_its_item_is_chosen_as_a_query_chose_it() {
+    for balance in [json!(3200), json!(3200.0), json!(3200.5)] {
+        let mut tale = Tale::new();
+        let accounts = json!({"items": [{"id": 1, "kind": "checking", "balance": balance},
+            {"id": 2, "kind": "savings", "balance": 10}]});
+        tale.call("searchContacts", json!({"q": "Maja"}), accounts).await;
+        tale.query(1, ".items[] | select(.kind == \"checking\") | {id, balance}");
+        tale.call("listIssues", json!({"project": "x"}), json!({"items": [{"id": 7, "amount": 895.5}]})).await;
+        let program = format!("{balance} - ([.items[].amount] | add)");
+        tale.query(2, &program);
+        let amount = json!(balance.as_f64().unwrap() - 895.5);
+        tale.call("createIssue", json!({"amount": amount}), json!({"id": 9})).await;
+        let read = format!("@2{{{program}}}");
+        let made = answered(&tale, &[], &[("source:s3/amount", &read)]).await;
+        let id = format!("source:s3/amount{{{}}}", balance.to_string());
+        assert!(open(&made).contains(&id.as_str()), "{:?}", open(&made));
+        let offered = words(&made, &id)[0].to_owned();
+        assert_eq!(offered, "@1{.items[] | select(.kind == \"checking\") | {id, balance} | .balance}");
+        let made = answered(&tale, &[], &[("source:s3/amount", &read), (&id, &offered)]).await;
+        assert!(!open(&made).contains(&id.as_str()));
+        assert!(!serde_json::to_string(&made.plan).unwrap().contains("3200"));
+    }
+}
+
+#[tokio::test]
+async fn what_was_added_in_the_head_to_what_a_query_printed_is_asked() {
+    let mut tale = Tale::new();
+    let items = json!({"items": [{"id": 1, "title": "Lions", "amount": 18}, {"id": 2, "title": "Bears", "amount": 3}]});
+    tale.call("listIssues", json!({"project": "x"}), items).await;
+    tale.query(1, ".items[] | select(.title == \"Lions\") | {id, amount}");
+    tale.call("createIssue", json!({"title": "Lions", "amount": 21}), json!({"id": 9})).await;
+    let made = tale.made(&[]).await;
+    let offered = words(&made, "source:s2/amount");
+    assert_eq!(offered, ["@1{.items[] | select(.title == \"Lions\") | {id, amount} | .amount + 3}", "always"]);
+}
+
+#[tokio::test]
+async fn what_was_looked_for_in_a_list_stands_for_what_is_made_where_it_is_there() {
+    for query in
+        [".items[] | select(.title == \"Renewals\") | .id", "[.items[] | select(.title == \"Renewals\")] | length"]
+    {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "x"}), json!({"items": [{"id": 1, "title": "Cleaning"}]})).await;
+        tale.query(1, query);
+        tale.call("createIssue", json!({"title": "Renewals"}), json!({"id": 2, "title": "Renewals"})).await;
+        tale.call("addComment", json!({"issue_id": "@2{.id}", "body": "Call Ada"}), json!({"id": 900})).await;
+        let made = answered(&tale, &[("list", Some("Renewals"))], &[("when:s2", "yes")]).await;
+        let id = steps(&made)["s3"]["issue_id"].clone();
+        let jq = "(.items[] | select(.title == $list)).id";
+        assert_eq!(id["$default"][1]["$from"]["jq"], jq, "{id}");
+        assert!(open(&made).is_empty(), "{:?}", open(&made));
+    }
+}
+
+#[tokio::test]
+async fn of_a_search_that_finds_parts_of_names_the_one_that_is_called_so_may_be_meant() {
+    let mut tale = Tale::new();
+    tale.call("searchContacts", json!({"q": "Voss in Spring"}), json!({"items": []})).await;
+    tale.call("createIssue", json!({"title": "Voss in Spring"}), json!({"id": 2, "title": "Voss in Spring"})).await;
+    tale.call("addComment", json!({"issue_id": "@2{.id}", "body": "Open"}), json!({"id": 900})).await;
+    let params = [("title", Some("Voss in Spring"))];
+    let made = answered(&tale, &params, &[("when:s2", "yes")]).await;
+    assert_eq!(words(&made, "found:s2"), ["named", "first", "nothing"]);
+    let made = answered(&tale, &params, &[("when:s2", "yes"), ("found:s2", "named")]).await;
+    let plan = serde_json::to_value(&made.plan).unwrap();
+    let when = plan["steps"][1]["when"].to_string();
+    assert!(when.contains("select(.title == $title)"), "{when}");
+    assert_eq!(
+        steps(&made)["s3"]["issue_id"]["$default"][1]["$from"]["jq"],
+        "(.items[] | select(.title == $title)).id"
+    );
+}
+
+#[tokio::test]
+async fn texts_of_a_list_that_were_typed_off_in_order_are_a_loop() {
+    for typed in [true, false] {
+        let mut tale = Tale::new();
+        let kinds = json!({"items": [{"id": 1, "code": "GAR", "steps": ["foundation", "final"]},
+            {"id": 2, "code": "POOL", "steps": ["electric"]}]});
+        tale.call("listIssues", json!({"project": "x"}), kinds).await;
+        let program = ".items[] | select(.code == \"GAR\") | .steps";
+        tale.query(1, program);
+        for (at, kind) in ["foundation", "final"].into_iter().enumerate() {
+            let kind = if typed { json!(kind) } else { json!(format!("@1{{{program}[{at}]}}")) };
+            tale.call("createIssue", json!({"title": kind}), json!({"id": 9})).await;
+        }
+        let made = tale.made(&[]).await;
+        assert_eq!(made.plan.steps.len(), 2, "{typed} {:?}", notes(&made));
+        let each = serde_json::to_value(&made.plan.steps[1].for_each).unwrap();
+        assert_eq!(each["$from"]["jq"], if typed { format!("{program} | .[]") } else { format!("{program}[]") });
+    }
+}

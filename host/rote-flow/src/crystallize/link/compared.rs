@@ -17,8 +17,9 @@ use super::super::draft::Draft;
 use super::super::occurrences::{Hit, Occurrences};
 use super::super::parameters::Parameters;
 use super::super::path::Segment;
+use super::super::pick;
 use super::super::program::{Compared, compared, last_field, names_variable, string_literals, values};
-use super::printed::distinct;
+use super::printed::{distinct, same};
 use super::source::Sources;
 use super::{Linker, Read, text_of};
 use crate::FlowError;
@@ -141,17 +142,18 @@ impl Linker<'_, '_> {
             let program = rote_plan::bind(&reference.jq, values.iter().map(|(name, value)| (name.as_str(), value)));
             self.cx.outputs(response, &program).ok()
         };
-        let same = step.calls.iter().all(|call| {
+        let is_proved = step.calls.iter().all(|call| {
             let response = self.cx.trace.calls[*call].response;
-            run(response, reference).is_some_and(|before| run(response, &bound) == Some(before))
+            let (Some(before), Some(now)) = (run(response, reference), run(response, &bound)) else { return false };
+            before.len() == now.len() && before.iter().zip(now.iter()).all(|(one, other)| same(one, other))
         });
-        if let Some(place) = told.filter(|_| !same) {
+        if let Some(place) = told.filter(|_| !is_proved) {
             let id = QuestionId::at(QuestionId::Source, &self.step.id, &place);
             let message =
                 format!("`{id}`: with that the program gives something else than in the recording: {}", bound.jq);
             self.failed = Some(FlowError::Usage { message });
         }
-        (same && bound != *reference).then_some(bound)
+        (is_proved && bound != *reference).then_some(bound)
     }
 
     /// Where an id comes from that a program compares with; asked where several places can be it. Its place is that of the program with
@@ -231,13 +233,13 @@ impl Linker<'_, '_> {
         let own = prints.iter().position(|(read, _)| read.step == reference.step && read.jq == reference.jq);
         let before = prints.into_iter().skip(own.map_or(0, |own| own + 1));
         let printed = |(read, outputs): &(Read, std::rc::Rc<Vec<Value>>)| {
-            outputs.as_slice() == std::slice::from_ref(value)
-                && !values(&read.jq).iter().any(|(_, typed)| typed == value)
+            matches!(outputs.as_slice(), [one] if same(one, value))
+                && !values(&read.jq).iter().any(|(_, typed)| same(typed, value))
                 && !self.is_typed_before("", value, read)
         };
         let printed: Vec<Read> = before.filter(printed).map(|(read, _)| read).collect();
         let of_things = self.of_things(value).into_iter().filter(|read| read.step != reference.step);
-        let reads = distinct(printed.into_iter().chain(of_things));
+        let reads = distinct(printed.into_iter().chain(of_things).map(|read| self.told_apart(read)));
         // A day decides which things are meant, and is another one next week.
         if !reads.is_empty() || looks_like(value) == Some(DAY) || !offered.is_empty() {
             let mut question = self.question(id, pointer, value, reads);
@@ -252,6 +254,12 @@ impl Linker<'_, '_> {
             }
         }
         None
+    }
+
+    /// The read of an item by what it was chosen for, where that is known: its place is another one in other lists.
+    fn told_apart(&self, read: Read) -> Read {
+        let jq = pick::told_apart(self.cx, self.draft, self.step, &Reference::new(read.step.clone(), read.jq.clone()));
+        Read { jq: jq.unwrap_or(read.jq), ..read }
     }
 
     /// Where the one thing that was read has it, or another one that it tells apart.

@@ -9,7 +9,7 @@ use super::super::context::names_id;
 use super::super::occurrences::{Hit, id_words, key_of};
 use super::super::path::{Segment, jq_of, path_of};
 use super::super::pick::chooses;
-use super::super::program::string_literals;
+use super::super::program::{last_field, string_literals};
 use super::super::words::{MIN_EMBEDDED_CHARS, places};
 use super::source::{Sources, kind_of_hit, same_name, shown};
 use super::{Linker, Read};
@@ -106,6 +106,35 @@ impl<'a> Linker<'a, '_> {
             }
         }
         found.sort_by_key(|(printed, _)| std::cmp::Reverse(printed.len()));
+        found
+    }
+
+    /// How far a number is from the one that a query printed under its name: somebody added something in the head.
+    pub(super) fn changed_from(&self, name: &str, value: &Value) -> Vec<Read> {
+        let Some(sent) = value.as_f64().filter(|_| self.call.is_write()) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (read, outputs) in self.prints() {
+            let (jq, known) = match outputs.as_slice() {
+                [Value::Object(members)] => match members.iter().find(|(field, _)| same_name(field, name)) {
+                    Some((field, known)) => (format!("{} | {}", read.jq, jq_of(&[Segment::Key(field.clone())])), known),
+                    None => continue,
+                },
+                [known] if last_field(&read.jq).is_some_and(|field| same_name(&field, name)) => {
+                    (format!("({})", read.jq), known)
+                }
+                _ => continue,
+            };
+            let Some(known) = known.as_f64().filter(|known| *known != sent) else { continue };
+            let by = ((sent - known) * 1e8).round() / 1e8;
+            let sign = if by < 0.0 { '-' } else { '+' };
+            let jq = format!("{jq} {sign} {}", by.abs());
+            let gives = self.cx.outputs(read.response, &jq);
+            if gives.is_ok_and(|outputs| matches!(outputs.as_slice(), [one] if same(one, value))) {
+                found.push(Read { jq, ..read });
+            }
+        }
+        let mut found = distinct(found);
+        found.truncate(MAX_PRINTED);
         found
     }
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use rote_plan::{Expression, text_of};
+use rote_plan::{Expression, Reference, text_of};
 use rote_types::command;
 use serde_json::{Map, Value};
 
@@ -11,6 +11,7 @@ use super::super::program::{string_literals, values};
 use super::printed::{same, says_nothing};
 use super::source::same_name;
 use super::{Linker, Read, place_name, reference};
+use crate::crystallize::draft::DraftStep;
 use crate::question::QuestionId;
 
 /// Fewest values of a row that a write has.
@@ -59,6 +60,44 @@ impl Linker<'_, '_> {
         let undo = command("--no-link").argument(format!("{}:{pointer}", self.step.id));
         self.desk.note(Some(&self.step.id), text, Some(undo));
         Some(reference(&row.read.step, jq, found, value))
+    }
+
+    /// The expression that reads a value from the list that calls of one tool, which are equal but for it, were typed off in order.
+    pub(super) fn of_list(&mut self, pointer: &str, value: &Value) -> Option<Expression> {
+        let name = pointer.strip_prefix('/').filter(|rest| !rest.contains('/') && self.call.is_write())?;
+        let rest = |step: &DraftStep| {
+            let call = step.call(self.cx.trace);
+            let mut arguments = call.arguments.as_object()?.clone();
+            let own = arguments.remove(&*rote_types::unescape_token(name))?;
+            Some(((call.adapter.clone(), call.tool.clone(), arguments), own))
+        };
+        let (known, _) = rest(self.step)?;
+        let stays = |step: &&DraftStep| step.out.is_none() && step.broken.is_none() && step.calls.len() == 1;
+        let alike: Vec<(&str, Value)> = self
+            .draft
+            .steps
+            .iter()
+            .filter(stays)
+            .filter_map(|step| rest(step).filter(|(other, _)| *other == known).map(|(_, own)| (step.id.as_str(), own)))
+            .take(MAX_ROWS)
+            .collect();
+        let index = alike.iter().position(|(step, _)| *step == self.step.id).filter(|_| alike.len() > 1)?;
+        let equal = |items: &[Value]| {
+            items.len() == alike.len() && items.iter().zip(&alike).all(|(item, (_, own))| same(item, own))
+        };
+        let found = self.prints().into_iter().find_map(|(read, outputs)| {
+            let jq = match outputs.as_slice() {
+                [Value::Array(items)] if equal(items) => format!("{} | .[]", read.jq),
+                items if equal(items) => read.jq.clone(),
+                _ => return None,
+            };
+            let jq = format!("[{jq}][{index}]");
+            (!self.is_typed_off(name, value, &read)).then(|| Reference::new(read.step, jq))
+        })?;
+        let text = format!("linked {} {name} {} = {} of {}", self.step.id, text_of(value), found.jq, found.step);
+        let undo = command("--no-link").argument(format!("{}:{pointer}", self.step.id));
+        self.desk.note(Some(&self.step.id), text, Some(undo));
+        Some(Expression::From(found))
     }
 
     /// Whether a person had typed it before: into the query, or into a call that the answer says again.

@@ -19,13 +19,15 @@ use serde_json::Value;
 use super::super::context::Context;
 use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep, Instead};
+use super::super::occurrences::names_title;
 use super::super::path::{Segment, at, jq_of, path_of};
+use super::super::program::string_literals;
 use crate::FlowError;
 use crate::literals::replace_references;
 use crate::question::{Answer, Evidence, Place, Question, QuestionId, QuestionKind};
 use crate::trace::Trace;
 use polled::Poll;
-use reading::{Empty, Reading, reading};
+use reading::{Empty, Reading, item_of, reading};
 
 /// Makes conditions of asks.
 pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
@@ -63,6 +65,7 @@ pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
         if read.is_empty() {
             continue;
         }
+        called_so(cx, draft, position, &mut read, desk);
         let empty = read.iter().find_map(|reading| reading.empty.clone());
         let condition = match read.len() {
             1 => read.remove(0).condition,
@@ -324,7 +327,9 @@ fn found_else_made(
     let calls = [search, made].map(|at| &cx.trace.calls[draft.steps[at].calls[0]]);
     let values =
         calls.map(|call| call.arguments.as_object().into_iter().flatten().map(|(_, value)| value).collect::<Vec<_>>());
-    if !values[0].iter().any(|value| value.is_string() && values[1].contains(value)) {
+    let literals: Vec<Value> = string_literals(item).into_iter().map(|literal| literal.text.into()).collect();
+    let looked_for = values[0].iter().copied().chain(&literals);
+    if !looked_for.into_iter().any(|value| value.is_string() && values[1].contains(&value)) {
         return Ok(());
     }
     let id = draft.steps[made].id.clone();
@@ -335,7 +340,7 @@ fn found_else_made(
         programs.extend(references.filter(|reference| reference.step == id).map(|reference| reference.jq.clone()));
     }
     let shown = programs.iter().all(|jq| has(cx, calls[0], list, jq));
-    if !shown && ask(cx, draft, made, &instead, desk)? != "first" {
+    if !shown && ask(cx, draft, (search, made), &instead, desk)? == "nothing" {
         return Ok(());
     }
     let replace = |expression: &mut Expression| {
@@ -365,14 +370,52 @@ fn has(cx: &Context<'_>, search: &crate::trace::RecordedCall, list: &str, jq: &s
     })
 }
 
-fn ask(cx: &Context<'_>, draft: &Draft, made: usize, instead: &Instead, desk: &mut Desk) -> Result<String, FlowError> {
+/// What a thing that is made is called, in whose place the one of a searched list is taken that is called so; `list` was empty.
+fn called(cx: &Context<'_>, draft: &Draft, (search, made): (usize, usize), list: &str) -> Option<String> {
+    let [search, made] = [search, made].map(|at| &cx.trace.calls[draft.steps[at].calls[0]].arguments);
+    let asked: Vec<&Value> = search.as_object()?.values().filter(|value| value.is_string()).collect();
+    let mut names = made.as_object()?.iter().filter(|(name, value)| names_title(name) && asked.contains(value));
+    let (name, value) = names.next()?;
+    let member = jq_of(&[Segment::Key(name.clone())]);
+    Some(item_of(list, &format!("select({member} == {value})")))
+}
+
+/// Reads of an empty list that nothing in it is called as what is made, where that was the answer: a search finds parts of names too.
+fn called_so(cx: &Context<'_>, draft: &Draft, made: usize, read: &mut [Reading], desk: &mut Desk) {
+    let id = QuestionId::Found(draft.steps[made].id.clone());
+    let Some(reading) = read.iter_mut().find(|reading| reading.empty.is_some()) else { return };
+    let Some(Empty { step, list, .. }) = reading.empty.clone() else { return };
+    let Some(search) = draft.steps.iter().position(|one| one.id == step) else { return };
+    let response = cx.whole(draft.steps[search].call(cx.trace).response);
+    let named = || called(cx, draft, (search, made), &list);
+    if desk.given(&id, &["named"]).is_some()
+        && let Some(item) = named()
+        && let Some(condition) = reading::nothing(cx, &step, response, &item)
+    {
+        *reading = Reading { empty: Some(Empty { step, list, item }), ..condition };
+    }
+}
+
+fn ask(
+    cx: &Context<'_>,
+    draft: &Draft,
+    (search, made): (usize, usize),
+    instead: &Instead,
+    desk: &mut Desk,
+) -> Result<String, FlowError> {
+    let list = instead.item.strip_suffix("[0]").filter(|list| path_of(list).is_some());
+    let list = list.or_else(|| instead.item.strip_prefix('(')?.split_once("[] | ").map(|(list, _)| list));
+    let named = list.and_then(|list| called(cx, draft, (search, made), list));
     let made = &draft.steps[made];
     let id = QuestionId::Found(made.id.clone());
     let answer = |word: &str, means: String| Answer::by_id(&id, word, means);
-    let answers = vec![
-        answer("first", format!("`{}` of {}", instead.item, instead.step)),
+    let mut answers = vec![
+        answer("first", format!("`{}` of {}, whatever it is called", instead.item, instead.step)),
         answer("nothing", format!("what uses {} is left out with it", made.id)),
     ];
+    if let Some(named) = named {
+        answers.insert(0, answer("named", format!("`{named}` of {}; else {} is made", instead.step, made.id)));
+    }
     desk.ask(Question {
         kind: id.kind(),
         ask: format!(

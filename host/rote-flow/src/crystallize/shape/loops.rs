@@ -155,19 +155,31 @@ fn indexed(jq: &str) -> Option<(List, usize, String)> {
     };
     // What is not behind a pipe may be of the whole answer: `[…][0].price - .discount`.
     let is_of_item = further.is_some() || program::stages(&rest).first().is_some_and(|first| path_of(first).is_some());
-    is_of_item.then(|| (List::Of(made.to_owned()), index, rest))
+    is_of_item.then_some((List::Of(made), index, rest))
 }
 
-/// What a program takes by its place of what it makes: what makes the list, the place, and what stands behind it.
-fn made_item(jq: &str) -> Option<(&str, usize, &str)> {
-    let (made, rest) = program::made_list(jq)?;
+/// What a program takes by its place of what it makes or chooses: what gives the list, the place, and what stands behind it.
+fn made_item(jq: &str) -> Option<(String, usize, String)> {
+    let Some((made, rest)) = program::made_list(jq) else { return chosen_item(jq) };
     let rest = rest.trim_start();
     let rest = match rest.strip_prefix('|') {
         Some(further) => further.trim_start().strip_prefix('.')?,
         None => rest,
     };
     let (index, rest) = rest.strip_prefix('[')?.split_once(']')?;
-    Some((made.trim(), index.trim().parse().ok()?, rest.trim()))
+    Some((made.trim().to_owned(), index.trim().parse().ok()?, rest.trim().to_owned()))
+}
+
+/// The same of a list in a thing that it chooses: `.[] | select(.code == "x") | .steps[0].id`.
+fn chosen_item(jq: &str) -> Option<(String, usize, String)> {
+    let stages = program::stages(jq);
+    let (last, chooses) = stages.split_last().filter(|(_, chooses)| !chooses.is_empty())?;
+    let path = path_of(last.trim())?;
+    let at = path.iter().position(|segment| matches!(segment, Segment::Index(_)))?;
+    let Segment::Index(index) = path[at] else { return None };
+    let rest = if at + 1 == path.len() { String::new() } else { jq_of(&path[at + 1..]) };
+    let chooses = chooses.iter().map(|stage| stage.trim()).collect::<Vec<_>>().join(" | ");
+    (program::names(&chooses, &["select"])).then(|| (format!("{chooses} | {}[]", jq_of(&path[..at])), index, rest))
 }
 
 fn groups(cx: &Context<'_>, draft: &Draft) -> Vec<Group> {

@@ -284,7 +284,10 @@ fn names_page(path: &[Segment]) -> bool {
     let Some(Segment::Key(key)) = path.last() else { return false };
     let key = key.to_ascii_lowercase();
     let words = ["next", "cursor", "token", "page", "after", "offset", "marker", "continu"];
-    words.iter().any(|word| key.contains(word)) && !key.contains("sync")
+    // How many pages there are, and which this one is, names none.
+    let counts =
+        ["pages", "total", "count", "last", "size", "per"].iter().any(|word| key.contains(word)) || key == "page";
+    words.iter().any(|word| key.contains(word)) && !key.contains("sync") && !counts
 }
 
 /// The array that all pages are or have: of several, that with the most things.

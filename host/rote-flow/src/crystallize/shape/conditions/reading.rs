@@ -7,6 +7,7 @@ use serde_json::{Number, Value};
 
 use super::super::super::context::Context;
 use super::super::super::path::path_of;
+use super::super::super::program::{made_list, stages};
 
 /// An ask, as a condition of a plan.
 #[derive(Debug, PartialEq)]
@@ -36,7 +37,9 @@ pub(super) fn reading(cx: &Context<'_>, step: &str, ask: &Ask) -> Result<Reading
         (AskKind::IsEmpty, [program]) => reader.is_empty(program),
         (AskKind::Exists, [program]) => {
             let condition = reader.counted(format!("[{program} | select(. != null)] | length"), ask.held)?;
-            Ok(reader.of(condition, format!("`{program}` of {step} does{} exist", reader.not())))
+            let says = format!("`{program}` of {step} does{} exist", reader.not());
+            let empty = if ask.held { None } else { reader.empty(program) };
+            Ok(Reading { condition, says, empty })
         }
         (AskKind::Expect, programs) => reader.expect(programs),
         (AskKind::Compare, [program]) => reader.compare(program),
@@ -66,7 +69,9 @@ pub(super) fn nothing(cx: &Context<'_>, step: &str, response: ResponseId, progra
             Some(reader.of(reader.compares(program.to_owned(), Operator::Eq, no.clone()), says("false")))
         }
         [zero @ Value::Number(number)] if number.as_f64() == Some(0.0) => {
-            Some(reader.of(reader.compares(program.to_owned(), Operator::Eq, zero.clone()), says("0")))
+            let condition = reader.compares(program.to_owned(), Operator::Eq, zero.clone());
+            let empty = looked_for(program).map(|(list, item)| Empty { step: step.to_owned(), list, item });
+            Some(Reading { condition, says: says("0"), empty })
         }
         several if several.len() > 1 && several.iter().all(|one| matches!(one, Value::Bool(false) | Value::Null)) => {
             let condition = reader.counted(format!("[{program} | select(.)] | length"), false).ok()?;
@@ -86,6 +91,30 @@ pub(super) fn equals(step: &str, program: &str, value: &Value) -> Reading {
 
 /// Why a condition is none that fits the recorded answer in another way than the ask did.
 const NOT_SO: &str = "the recorded answer is another one";
+
+/// The list in which a program looks for something, and the program that takes that: `.[] | select(.name == "x") | .id`.
+fn looked_for(program: &str) -> Option<(String, String)> {
+    let inside = made_list(program).map(|(inside, _)| inside);
+    let mut stages = stages(inside.unwrap_or(program)).into_iter().map(str::trim);
+    let first = stages.next()?;
+    let mut selects: Vec<String> = Vec::new();
+    for stage in stages {
+        let one = stage.strip_prefix("map(").and_then(|inner| inner.strip_suffix(')')).unwrap_or(stage).trim();
+        if !one.starts_with("select(") || !one.ends_with(')') {
+            break;
+        }
+        selects.push(one.to_owned());
+    }
+    let list = first.strip_suffix("[]").unwrap_or(first);
+    let list = if list.is_empty() { "." } else { list };
+    path_of(list).filter(|_| !selects.is_empty())?;
+    Some((list.to_owned(), item_of(list, &selects.join(" | "))))
+}
+
+/// The program that takes the one thing of a list that something is said of; several are not one.
+pub(super) fn item_of(list: &str, selects: &str) -> String {
+    format!("({list}[] | {selects})")
+}
 
 struct Reader<'a, 'b> {
     cx: &'a Context<'b>,
@@ -133,8 +162,11 @@ impl Reader<'_, '_> {
         Ok(Reading { condition, says, empty })
     }
 
-    /// The list that a program found empty, as far as it has a place.
+    /// The list that a program found empty, as far as it has a place, or in which it found nothing that it looked for.
     fn empty(&self, program: &str) -> Option<Empty> {
+        if let Some((list, item)) = looked_for(program) {
+            return Some(Empty { step: self.step.to_owned(), list, item });
+        }
         let list = program.strip_suffix("[]").unwrap_or(program);
         path_of(list)?;
         let item = match self.outputs(list).ok()?.as_slice() {

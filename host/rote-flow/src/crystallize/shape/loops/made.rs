@@ -34,8 +34,8 @@ pub(super) fn places(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Re
     for step in draft.steps.iter().filter(|step| step.out.is_none() && step.broken.is_none()) {
         references(&step.arguments, &mut |pointer, reference| {
             let Some((made, index, _)) = made_item(&reference.jq).filter(|_| reference.with.is_empty()) else { return };
-            if !program::names(made, &ORDERED) && !reference.each {
-                let taken = all.entry((reference.step.clone(), made.to_owned())).or_default();
+            if !program::names(&made, &ORDERED) && !reference.each {
+                let taken = all.entry((reference.step.clone(), made)).or_default();
                 taken.indexes.insert(index);
                 taken.is_linked |= step.linked.contains(pointer);
                 taken.by.push((step.id.clone(), pointer.to_owned(), reference.jq.clone()));
@@ -62,6 +62,9 @@ pub(super) fn places(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Re
 /// Whether it says what a thing is equal to, and not only what it is more or less than: of those the first one is meant.
 fn names_one(made: &str) -> bool {
     let conditions = program::conditions(made);
+    if !program::stages(made).last().is_some_and(|last| last.trim().starts_with("select(")) {
+        return false;
+    }
     !conditions.is_empty()
         && conditions.iter().all(|condition| condition.contains("==") && !condition.contains(['<', '>']))
 }
