@@ -22,7 +22,7 @@ use super::context::{Context, names_id, path_names};
 use super::desk::{Desk, REFERENCE};
 use super::draft::{Draft, DraftStep};
 use super::occurrences::{Hit, Occurrences, is_name, names_title};
-use super::path::{Segment, jq_of};
+use super::path::{Segment, jq_of, path_of};
 use super::request::ResultSpec;
 use super::secret::is_secret;
 use super::words::joined;
@@ -31,6 +31,7 @@ use crate::literals::{last_segment, looks_like, replace};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use crate::trace::RecordedCall;
 pub(crate) use compared::{values_in_programs, values_of_the_result};
+pub(crate) use copied::numbers;
 use printed::distinct;
 use source::Sources;
 pub(crate) use source::kind_of_tool;
@@ -328,8 +329,9 @@ impl<'a, 'b> Linker<'a, 'b> {
             let means = format!("in each run it is {} of {call}", read.jq);
             let word = format!("{}{{{}}}", read.response, read.jq);
             answers.push(Answer::new(&*word, means, command("--link").assignment(&spot, &word)));
+            let stands = if path_of(&read.jq).is_some() { "stands in" } else { "a query gives it of" };
             evidence.push(Evidence {
-                what: format!("stands in the answer of {call}"),
+                what: format!("{stands} the answer of {call}"),
                 response: Some(read.response),
                 jq: Some(read.jq),
                 value: value.clone(),

@@ -487,3 +487,21 @@ async fn texts_of_a_list_that_were_typed_off_in_order_are_a_loop() {
         assert_eq!(each["$from"]["jq"], if typed { format!("{program} | .[]") } else { format!("{program}[]") });
     }
 }
+
+#[tokio::test]
+async fn an_amount_that_is_read_is_asked_in_a_text_as_people_write_it() {
+    for (text, wanted) in [("Paid 1900.50 EUR", true), ("Paid 1900.5 EUR", false), ("Paid 1,900.50 EUR", false)] {
+        let mut tale = Tale::new();
+        tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "points": 2150.5})).await;
+        tale.query(1, ".points - 250");
+        tale.call("createIssue", json!({"amount": 1900.5}), json!({"id": 9})).await;
+        tale.call("addComment", json!({"issue_id": "@2{.id}", "body": text}), json!({"id": 900})).await;
+        let read = [("source:s2/amount", "@1{.points - 250}")];
+        let made = answered(&tale, &[], &read).await;
+        let id = open(&made).into_iter().find(|id| id.starts_with("source:s3/body")).unwrap().to_owned();
+        if wanted {
+            let made = answered(&tale, &[], &[read[0], (&id, "taken")]).await;
+            assert!(steps(&made)["s3"]["body"].to_string().contains("* 100 | round"), "{:?}", steps(&made)["s3"]);
+        }
+    }
+}

@@ -165,7 +165,7 @@ impl<'a> Linker<'a, '_> {
 const MAX_READS: usize = 3;
 
 /// The numbers of a text, as an answer has them.
-fn numbers(text: &str) -> impl Iterator<Item = (Range<usize>, String)> {
+pub(crate) fn numbers(text: &str) -> impl Iterator<Item = (Range<usize>, String)> {
     let whole = super::super::occurrences::bare_numbers(text);
     whole.map(|range| (range.clone(), text[range].to_owned())).chain(amounts(text))
 }
