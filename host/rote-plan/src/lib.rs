@@ -12,6 +12,7 @@ mod condition;
 mod error;
 mod evaluate;
 mod expression;
+mod foresight;
 mod holes;
 mod outcome;
 mod plan;

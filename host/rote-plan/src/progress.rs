@@ -93,6 +93,10 @@ impl<'a, R, E> Progress<'a, R, E> {
         })
     }
 
+    pub(crate) fn is_waiting(&self, position: usize) -> bool {
+        matches!(self.states[position].phase, Phase::Waiting)
+    }
+
     pub(crate) fn is_ready(&self, position: usize) -> bool {
         let State { phase, needs, .. } = &self.states[position];
         matches!(phase, Phase::Waiting) && needs.iter().all(|need| matches!(self.states[*need].phase, Phase::Ended))

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::condition::{holds, kind};
 use crate::evaluate::evaluate;
 use crate::expression::Extent;
+use crate::foresight::foreseeable;
 use crate::holes::{Holes, Memo};
 use crate::progress::{Phase, Progress, State};
 use crate::{MAX_ITEMS, MAX_PAGES, OnError, Outcome, Plan, RunError, RunStatus, Status, Step, StepOutcome};
@@ -105,8 +106,8 @@ pub type Ran<H> = Result<Outcome<<H as Host>::Response, <H as Host>::Error>, Run
 /// See [`RunError`]; when a failure stops the run, that failure.
 pub fn run<H: Host + ?Sized>(plan: &Plan, parameters: &Map<String, Value>, host: &mut H) -> Ran<H> {
     check_parameters(plan, parameters)?;
-    let mut running =
-        Running { plan, parameters, host, progress: Progress::of(plan), tasks: Vec::new(), failure: None };
+    let (progress, foreseeable) = (Progress::of(plan), foreseeable(plan));
+    let mut running = Running { plan, parameters, host, progress, foreseeable, tasks: Vec::new(), failure: None };
     loop {
         // An end, such as of a step that is skipped, may make an earlier step of the plan ready.
         while running.failure.is_none() && running.pass() {}
@@ -137,15 +138,17 @@ fn check_parameters<E>(plan: &Plan, given: &Map<String, Value>) -> Result<(), Ru
     if missing.is_empty() && unknown.is_empty() { Ok(()) } else { Err(RunError::Parameters { missing, unknown }) }
 }
 
-struct Running<'a, H: Host + ?Sized> {
+pub(crate) struct Running<'a, H: Host + ?Sized> {
     plan: &'a Plan,
     parameters: &'a Map<String, Value>,
     host: &'a mut H,
-    progress: Progress<'a, H::Response, H::Error>,
+    pub(crate) progress: Progress<'a, H::Response, H::Error>,
+    /// Positions of the steps of which is known that they run.
+    pub(crate) foreseeable: Vec<usize>,
     /// Tasks that were started and not yet seen to end.
     tasks: Vec<Task>,
     /// What stops the run.
-    failure: Option<RunError<H::Error>>,
+    pub(crate) failure: Option<RunError<H::Error>>,
 }
 
 /// A call in flight.
@@ -160,7 +163,11 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
     /// Goes once through the plan and starts what can start; whether a step ended that way.
     fn pass(&mut self) -> bool {
         let mut ended = false;
+        self.foresee();
         for position in 0..self.plan.steps.len() {
+            if self.failure.is_some() {
+                break;
+            }
             if self.progress.is_ready(position) {
                 self.open(position);
             }
@@ -210,7 +217,7 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
         }
     }
 
-    fn begin(&mut self, position: usize, items: Vec<Option<Value>>) {
+    pub(crate) fn begin(&mut self, position: usize, items: Vec<Option<Value>>) {
         let state = &mut self.progress.states[position];
         state.phase = Phase::Started;
         state.items = items;
@@ -348,7 +355,7 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
     }
 
     /// Takes note of a failure: of a call, or with no item of the step.
-    fn fail(&mut self, position: usize, item: Option<usize>, error: RunError<H::Error>) {
+    pub(crate) fn fail(&mut self, position: usize, item: Option<usize>, error: RunError<H::Error>) {
         let state = &mut self.progress.states[position];
         state.failed += 1;
         self.host.finished(Place { step: state.step, item }, Err(&error));
@@ -382,7 +389,12 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
     }
 
     /// Returns the values for an evaluation; `null` is one of them.
-    fn holes<'b>(&'b mut self, by: &'b str, item: Option<(usize, &'b Value)>, memo: &'b mut Memo) -> Holes<'b, H> {
+    pub(crate) fn holes<'b>(
+        &'b mut self,
+        by: &'b str,
+        item: Option<(usize, &'b Value)>,
+        memo: &'b mut Memo,
+    ) -> Holes<'b, H> {
         let Self { plan, parameters, host, progress, .. } = self;
         Holes { plan, parameters, host: &mut **host, progress, by, item, memo, null_is_missing: false }
     }

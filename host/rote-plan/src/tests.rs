@@ -1,6 +1,7 @@
 //! Plans that are refused, and runs with a host that completes calls in an order the test chooses.
 
 mod bound;
+mod foresight;
 mod pages;
 mod random;
 mod steps;
