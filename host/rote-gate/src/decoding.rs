@@ -8,6 +8,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 /// What a request says that it takes: each one of [`Coding`].
 pub(crate) const ACCEPT_ENCODING: &str = "gzip, br, deflate, zstd";
 
+/// Words that servers send for none: `identity` (RFC 9110 §12.5.3), what names the characters, and what an upload was sent with.
+const NO_CODINGS: [&str; 8] = ["identity", "none", "binary", "utf-8", "utf8", "8bit", "chunked", "aws-chunked"];
 /// Most codings of one body, one upon the other. Servers use one; each one more is a copy of the body.
 const MOST_CODINGS: usize = 4;
 /// After how many decoded bytes others get their turn on the thread.
@@ -21,7 +23,7 @@ enum Coding {
     /// The zlib format (RFC 9110 §8.4.1.2).
     Deflate,
     Zstd,
-    /// No coding that is known here. Servers send words that are not codings (`utf-8`, `none`), on text.
+    /// No coding that is known here.
     Unknown(String),
 }
 
@@ -57,7 +59,7 @@ fn codings(headers: &HeaderMap) -> Vec<Coding> {
     for value in headers.get_all(CONTENT_ENCODING) {
         for word in String::from_utf8_lossy(value.as_bytes()).split(',') {
             match word.trim().to_ascii_lowercase().as_str() {
-                "" | "identity" => {}
+                word if word.is_empty() || NO_CODINGS.contains(&word) => {}
                 "gzip" | "x-gzip" => found.push(Coding::Gzip),
                 "br" => found.push(Coding::Brotli),
                 "deflate" => found.push(Coding::Deflate),

@@ -205,7 +205,7 @@ fn risk(tool: &ToolFacts<'_>) -> Risk {
 /// Most characters of one argument in an impact sentence.
 const IMPACT_VALUE: usize = 40;
 /// Most arguments in an impact sentence.
-const IMPACT_ARGUMENTS: usize = 4;
+const IMPACT_ARGUMENTS: usize = 8;
 
 /// Says in one sentence what a call would do: the verb, the path, the arguments that name its object and the one that
 /// raises it.
@@ -227,10 +227,10 @@ pub fn impact(tool: &ToolFacts<'_>, path: &str, arguments: &Value) -> String {
     let Value::Object(given) = arguments else {
         return sentence;
     };
-    // The parameters of the path say which object; the others what is done to it, where that is not removed or replaced.
+    // The parameters of the path say which object; the others what is done to it, where it is not removed.
     let in_path = |name: &str| path.contains(&format!("{{{name}}}"));
     let raises = |name: &str| tool.raised_by == Some(name);
-    let named = matches!(tool.method, Method::Delete | Method::Put) && given.iter().any(|(name, _)| in_path(name));
+    let named = matches!(tool.method, Method::Delete) && given.iter().any(|(name, _)| in_path(name));
     let mut shown: Vec<_> = given.iter().filter(|(name, _)| !named || in_path(name) || raises(name)).collect();
     shown.sort_by_key(|(name, _)| (!raises(name), !in_path(name)));
     for (place, (name, value)) in shown.iter().take(IMPACT_ARGUMENTS).enumerate() {

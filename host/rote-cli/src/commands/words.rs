@@ -55,9 +55,9 @@ impl Named {
 fn parameter(word: &str) -> Option<Read> {
     let (name, text) = split(word)?;
     if text == PLACEHOLDER {
-        let problem =
-            format!("`{name}={PLACEHOLDER}` has a place for a value: put the value there, or write `-f {word}`");
-        return Some(Err(problem));
+        let place = format!("`{name}={PLACEHOLDER}` has a place for a value: put the value there");
+        let as_text = if name.ends_with(':') { String::new() } else { format!(", or write `-f {word}`") };
+        return Some(Err(place + &as_text));
     }
     if let Some(name) = name.strip_suffix(':').filter(|name| !name.is_empty()) {
         let problem = |error| format!("`{name}:=` takes JSON: {error}");

@@ -165,8 +165,10 @@ impl Picker<'_, '_> {
         }
         if let Some(jq) = self.only(&item, &reference.step) {
             let so = if is_by_property(&jq) { " that is called so" } else { "" };
-            let text =
-                format!("{step} takes the only item of {}{so}; a run that finds several stops there", reference.step);
+            let text = format!(
+                "{step} takes the only item of {}{so}; a run that finds several, or none, stops there",
+                reference.step
+            );
             desk.note(Some(step), text, undo);
             return Ok(Some(jq));
         }

@@ -409,7 +409,7 @@ async fn a_number_is_the_same_however_it_is_written_and_its_item_is_chosen_as_a_
         tale.call("createIssue", json!({"amount": amount}), json!({"id": 9})).await;
         let read = format!("@2{{{program}}}");
         let made = answered(&tale, &[], &[("source:s3/amount", &read)]).await;
-        let id = format!("source:s3/amount{{{}}}", balance.to_string());
+        let id = format!("source:s3/amount{{{balance}}}");
         assert!(open(&made).contains(&id.as_str()), "{:?}", open(&made));
         let offered = words(&made, &id)[0].to_owned();
         assert_eq!(offered, "@1{.items[] | select(.kind == \"checking\") | {id, balance} | .balance}");

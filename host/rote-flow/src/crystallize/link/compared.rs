@@ -244,7 +244,7 @@ impl Linker<'_, '_> {
         if !reads.is_empty() || looks_like(value) == Some(DAY) || !offered.is_empty() {
             let mut question = self.question(id, pointer, value, reads);
             let answer = |(name, _): &(String, _)| {
-                Answer::by_id(&question.id, &word_of(name), format!("it is what the parameter {name} says"))
+                Answer::by_id(&question.id, word_of(name), format!("it is what the parameter {name} says"))
             };
             let answers: Vec<Answer> = offered.iter().map(answer).collect();
             let last = question.answers.len().saturating_sub(1);
