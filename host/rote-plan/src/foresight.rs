@@ -1,6 +1,8 @@
 //! What a later step reads is looked at as soon as it is there: a value that is missing stops the run before another write, not
 //! behind it.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::evaluate::evaluate;
@@ -9,18 +11,26 @@ use crate::schedule::{Host, Running};
 use crate::visit::Onward;
 use crate::{OnError, Plan, Reference};
 
-/// The positions of the steps that surely run, if the run does not stop before: neither they nor what they need has a condition,
-/// or may fail while the run goes on.
-pub(crate) fn foreseeable(plan: &Plan) -> Vec<usize> {
-    let mut found: Vec<usize> = Vec::new();
+/// A step that surely runs, if the run does not stop before, and what of it was not looked at yet.
+pub(crate) struct Ahead<'a> {
+    position: usize,
+    /// What it is repeated for, until that is known.
+    each: Option<&'a Expression>,
+    /// What its calls are made of.
+    arguments: Vec<&'a Reference>,
+}
+
+/// The steps of which neither they nor what they need has a condition, or may fail while the run goes on.
+pub(crate) fn foreseeable(plan: &Plan) -> Vec<Ahead<'_>> {
+    let (mut sure, mut found) = (BTreeSet::new(), Vec::new());
     for (position, step) in plan.steps.iter().enumerate() {
-        let known = |id: &str| found.iter().any(|at| plan.steps[*at].id == id);
         let mut lacking: Vec<&str> = Vec::new();
         let values = step.for_each.iter().chain(std::iter::once(&step.arguments));
-        values.for_each(|value| value.lacking(Extent::Whole, &|id, _| known(id), &mut lacking));
-        let needs = step.needs.iter().all(|need| known(need));
+        values.for_each(|value| value.lacking(Extent::Whole, &|id, _| sure.contains(id), &mut lacking));
+        let needs = step.needs.iter().all(|need| sure.contains(need.as_str()));
         if step.when.is_none() && step.on_error == OnError::Stop && lacking.is_empty() && needs {
-            found.push(position);
+            sure.insert(step.id.as_str());
+            found.push(Ahead { position, each: step.for_each.as_ref(), arguments: needed(&step.arguments) });
         }
     }
     found
@@ -43,54 +53,51 @@ fn needed(value: &Expression) -> Vec<&Reference> {
 impl<'a, H: Host + ?Sized> Running<'a, H> {
     /// Looks at what the steps that wait will read of those that have ended. What was found is kept for the step.
     pub(crate) fn foresee(&mut self) {
-        for position in self.foreseeable.clone() {
-            if self.failure.is_some() {
-                return;
-            }
-            if self.progress.is_waiting(position) {
-                self.look_ahead(position);
-            }
-        }
+        let mut ahead = std::mem::take(&mut self.ahead);
+        ahead.retain_mut(|step| {
+            let waits = self.failure.is_none() && self.progress.is_waiting(step.position);
+            waits && !self.look_ahead(step)
+        });
+        self.ahead = ahead;
     }
 
-    fn look_ahead(&mut self, position: usize) {
-        let step = self.progress.states[position].step;
-        let mut memo = std::mem::take(&mut self.progress.states[position].memo);
-        let mut references: Vec<&'a Reference> = step.for_each.as_ref().map(needed).unwrap_or_default();
-        // For no items nothing is read.
-        let has_items = match &step.for_each {
-            None => true,
-            Some(_) if references.iter().any(|reference| self.is_missing(reference)) => false,
-            Some(items) => {
-                let found = evaluate(items, &mut self.holes(&step.id, None, &mut memo).strict());
-                matches!(found, Ok(Some(Value::Array(items))) if !items.is_empty())
-            }
+    /// Looks at what is there by now; whether that was all.
+    fn look_ahead(&mut self, Ahead { position, each, arguments }: &mut Ahead<'a>) -> bool {
+        let is_there = |running: &Self, reference: &Reference| {
+            let mut has = true;
+            reference.walk(&mut |one| has &= running.progress.has(&one.step, Extent::Whole));
+            has
         };
-        if has_items {
-            references.extend(needed(&step.arguments));
+        if each.is_some_and(|each| !needed(each).into_iter().all(|reference| is_there(self, reference))) {
+            return false;
         }
+        let step = self.progress.states[*position].step;
+        let mut memo = std::mem::take(&mut self.progress.states[*position].memo);
         let mut failed = None;
-        for reference in references {
-            if failed.is_some() || memo.contains_key(reference) || self.is_missing(reference) {
-                continue;
-            }
-            let one = Expression::From(reference.clone());
-            match evaluate(&one, &mut self.holes(&step.id, None, &mut memo).strict()) {
-                Ok(value) => drop(memo.insert(reference.clone(), value.unwrap_or(Value::Null))),
+        if let Some(each) = each.take() {
+            match evaluate(each, &mut self.holes(&step.id, None, &mut memo).strict()) {
+                // For no items nothing is read.
+                Ok(Some(Value::Array(found))) if found.is_empty() => arguments.clear(),
+                Ok(_) => {}
                 Err(error) => failed = Some(error),
             }
         }
-        self.progress.states[position].memo = memo;
+        arguments.retain(|reference| {
+            if failed.is_some() || !is_there(self, reference) {
+                return true;
+            }
+            let one = Expression::From((*reference).clone());
+            match evaluate(&one, &mut self.holes(&step.id, None, &mut memo).strict()) {
+                Ok(value) => drop(memo.insert((*reference).clone(), value.unwrap_or(Value::Null))),
+                Err(error) => failed = Some(error),
+            }
+            false
+        });
+        self.progress.states[*position].memo = memo;
         if let Some(error) = failed {
-            self.begin(position, Vec::new());
-            self.fail(position, None, error);
+            self.begin(*position, Vec::new());
+            self.fail(*position, None, error);
         }
-    }
-
-    /// Whether a step that a reference goes to, also for a variable of its program, has not ended yet.
-    fn is_missing(&self, reference: &Reference) -> bool {
-        let mut lacks = false;
-        reference.walk(&mut |one| lacks |= !self.progress.has(&one.step, Extent::Whole));
-        lacks
+        arguments.is_empty()
     }
 }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::condition::{holds, kind};
 use crate::evaluate::evaluate;
 use crate::expression::Extent;
-use crate::foresight::foreseeable;
+use crate::foresight::{Ahead, foreseeable};
 use crate::holes::{Holes, Memo};
 use crate::progress::{Phase, Progress, State};
 use crate::{MAX_ITEMS, MAX_PAGES, OnError, Outcome, Plan, RunError, RunStatus, Status, Step, StepOutcome};
@@ -106,8 +106,8 @@ pub type Ran<H> = Result<Outcome<<H as Host>::Response, <H as Host>::Error>, Run
 /// See [`RunError`]; when a failure stops the run, that failure.
 pub fn run<H: Host + ?Sized>(plan: &Plan, parameters: &Map<String, Value>, host: &mut H) -> Ran<H> {
     check_parameters(plan, parameters)?;
-    let (progress, foreseeable) = (Progress::of(plan), foreseeable(plan));
-    let mut running = Running { plan, parameters, host, progress, foreseeable, tasks: Vec::new(), failure: None };
+    let (progress, ahead) = (Progress::of(plan), foreseeable(plan));
+    let mut running = Running { plan, parameters, host, progress, ahead, tasks: Vec::new(), failure: None };
     loop {
         // An end, such as of a step that is skipped, may make an earlier step of the plan ready.
         while running.failure.is_none() && running.pass() {}
@@ -143,8 +143,8 @@ pub(crate) struct Running<'a, H: Host + ?Sized> {
     parameters: &'a Map<String, Value>,
     host: &'a mut H,
     pub(crate) progress: Progress<'a, H::Response, H::Error>,
-    /// Positions of the steps of which is known that they run.
-    pub(crate) foreseeable: Vec<usize>,
+    /// The steps of which is known that they run, as long as something of them was not looked at.
+    pub(crate) ahead: Vec<Ahead<'a>>,
     /// Tasks that were started and not yet seen to end.
     tasks: Vec<Task>,
     /// What stops the run.

@@ -83,9 +83,10 @@ pub(crate) fn properties(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -
 
 /// The program that takes an item for what it is and not by its place, where a query or what was typed says so; the only one is that.
 pub(crate) fn told_apart(cx: &Context<'_>, draft: &Draft, step: &DraftStep, reference: &Reference) -> Option<String> {
+    let nothing = BTreeSet::new();
+    let item = Picker { cx, draft, step, pointer: "", typed: &nothing, alone: true }.item(reference)?;
     let typed = typed(cx, draft);
     let picker = Picker { cx, draft, step, pointer: "", typed: &typed, alone: true };
-    let item = picker.item(reference)?;
     let typed = || picker.by_typed(&item).map(|(field, value)| with_field(&item, &field, &value));
     picker.by_query(&item).or_else(|| picker.only(&item, &reference.step)).or_else(typed)
 }

@@ -505,3 +505,24 @@ async fn an_amount_that_is_read_is_asked_in_a_text_as_people_write_it() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_list_whose_names_were_printed_may_decide_whether_another_one_is_made() {
+    let others = json!({"items": [{"id": 1, "title": "Cleaning"}, {"id": 3, "title": "Rent"}]});
+    for (asked, query) in [(false, None), (true, Some("[.items[].title]")), (true, Some(".items[].title"))] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "x"}), others.clone()).await;
+        if let Some(query) = query {
+            tale.query(1, query);
+        }
+        tale.call("createIssue", json!({"title": "Renewals"}), json!({"id": 2})).await;
+        tale.call("addComment", json!({"issue_id": "@2{.id}", "body": "Call Ada"}), json!({"id": 900})).await;
+        let made = tale.made(&[]).await;
+        assert_eq!(open(&made).contains(&"when:s2"), asked, "{query:?}: {:?}", open(&made));
+        if asked {
+            let made = answered(&tale, &[], &[("when:s2", "yes")]).await;
+            let id = steps(&made)["s3"]["issue_id"].clone();
+            assert_eq!(id["$default"][1]["$from"]["jq"], "(.items[] | select(.title == \"Renewals\")).id", "{id}");
+        }
+    }
+}

@@ -157,6 +157,12 @@ fn is_about(cx: &Context<'_>, write: &RecordedCall, read: &RecordedCall, near: N
     of_list || of_thing || shares(cx, write, read)
 }
 
+/// Whether a call read the list to which a write adds.
+pub(super) fn is_of_list(cx: &Context<'_>, write: &RecordedCall, read: &RecordedCall) -> bool {
+    let (Some(reads), Some(writes)) = (cx.tool(read), cx.tool(write)) else { return false };
+    read.state == ResponseState::Ok && reads.path == writes.path && is_about(cx, write, read, Near::Same)
+}
+
 /// Whether what a read was narrowed to is sent by the write too.
 fn shares(cx: &Context<'_>, write: &RecordedCall, read: &RecordedCall) -> bool {
     let path = cx.path_arguments(read);

@@ -8,7 +8,9 @@ use super::super::super::context::{Context, path_names};
 use super::super::super::draft::{Draft, DraftStep};
 use super::super::super::link::place_name;
 use super::super::super::occurrences::names_title;
+use super::super::super::path::{Segment, at, jq_of};
 use super::super::super::program::{string_literals, tokens};
+use super::super::pages::arrays;
 use super::decided;
 use super::reading::{Reading, nothing};
 use crate::literals::walk_scalars;
@@ -35,7 +37,8 @@ pub(super) struct Look {
 /// All that was looked at before a step.
 pub(super) fn looks(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Vec<Look> {
     let mut found: Vec<Look> = Vec::new();
-    for look in by_name(cx, draft, step).into_iter().chain(decided::looks(cx, draft, step)) {
+    let of_name = by_name(cx, draft, step).or_else(|| unlisted(cx, draft, step));
+    for look in of_name.into_iter().chain(decided::looks(cx, draft, step)) {
         let known = found.iter().any(|known| (known.response, &known.program) == (look.response, &look.program));
         if !known && found.len() < MAX_LOOKS {
             found.push(look);
@@ -70,6 +73,46 @@ fn by_name(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Option<Look> {
     let reading = Ok(nothing(cx, &source.id, whole, &program)?);
     let what = format!("the query `{program}` of {response} gave nothing");
     Some(Look { response, program: Some(program), what, value: as_one(&outputs), reading })
+}
+
+/// The last list of the same things, of which a query printed what they are called, where none is called as what the step makes.
+fn unlisted(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Option<Look> {
+    let call = step.call(cx.trace);
+    if step.calls.len() != 1 || step.for_each.is_some() || !makes(cx, step) {
+        return None;
+    }
+    let tool = cx.tool(call)?;
+    let named = call.arguments.as_object()?.iter().find(|(name, value)| {
+        names_title(name) && value.is_string() && !path_names(&tool.path).any(|one| one == name.as_str())
+    })?;
+    let before = cx.trace.calls[..step.calls[0]].iter().rev();
+    let read = before.into_iter().find(|read| !read.is_write() && decided::is_of_list(cx, call, read))?;
+    let source = &draft.steps[cx.trace.position(read.response).and_then(|call| draft.step_of(call))?];
+    if source.out.is_some() || source.broken.is_some() || !source.is_one() {
+        return None;
+    }
+    let whole = cx.whole(read.response);
+    let body = cx.body(whole)?;
+    let mut lists = if body.is_array() { vec![Vec::new()] } else { Vec::new() };
+    arrays(&body, &mut Vec::new(), &mut lists);
+    let [list] = lists.as_slice() else { return None };
+    let items = at(&body, list)?.as_array().filter(|items| !items.is_empty())?;
+    let (name, value) = named;
+    let is_other = |item: &Value| item.get(name).is_some_and(|other| other.is_string() && other != value);
+    let called: Vec<&Value> = items.iter().filter_map(|item| item.get(name)).collect();
+    let lists_them = |query: &&rote_workspace::QueryRecord| {
+        let of_it = query.source_response.map(|of| cx.whole(of)) == Some(whole) && query.command.0 < call.command;
+        let outputs = cx.portable(query).ok().filter(|_| of_it).and_then(|jq| cx.outputs(whole, &jq).ok());
+        outputs.is_some_and(|outputs| match outputs.as_slice() {
+            [Value::Array(all)] => all.iter().eq(called.iter().copied()),
+            several => several.iter().eq(called.iter().copied()),
+        })
+    };
+    cx.trace.queries.iter().find(lists_them)?;
+    let program = format!("{}[] | select({} == {value})", jq_of(list), jq_of(&[Segment::Key(name.clone())]));
+    let reading = Ok(nothing(cx, &source.id, whole, &program).filter(|_| items.iter().all(is_other))?);
+    let what = format!("the list of {} had nothing whose {name} is {value}", read.response);
+    Some(Look { response: read.response, program: Some(program), what, value: Value::Null, reading })
 }
 
 /// Whether a program gives a place in a list, which may be 0 of what was found.
