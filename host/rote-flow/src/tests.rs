@@ -28,4 +28,5 @@ mod shapes;
 mod sift;
 pub(crate) mod support;
 pub(crate) mod tale;
+mod told;
 mod trojan;

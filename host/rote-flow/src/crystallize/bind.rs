@@ -215,7 +215,7 @@ impl Binder<'_, '_> {
     fn is_told(&self, place: &Place, value: &str) -> bool {
         let step = self.steps().find(|step| step.id == place.step).filter(|step| step.is_write(self.cx.trace));
         let mut found = false;
-        if let Some(step) = step.filter(|_| value.len() > 1) {
+        if let Some(step) = step {
             walk_literals(&step.arguments, &mut |pointer, literal| {
                 found |= pointer == place.pointer && literal.as_str().is_some_and(|text| text != value);
             });

@@ -22,7 +22,7 @@ use super::path::jq_of;
 use super::program::last_field;
 use super::world::scalars;
 use crate::FlowError;
-use crate::literals::replace;
+use crate::literals::{replace, walk_scalars};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId, RECKONED};
 use formula::{Amount, Formula, formulas, said};
 
@@ -84,6 +84,7 @@ impl<'a, 'b> Totals<'a, 'b> {
             let from = Some(Expression::From(reference));
             Amount { around: String::new(), name, label, pointer: None, number, from, of: BTreeSet::new() }
         }));
+        amounts.extend(percents(&step.call(cx.trace).arguments));
         Self { cx, draft, parameters, step, amounts }
     }
 
@@ -210,6 +211,33 @@ fn word(number: usize) -> String {
 
 fn tells(number: f64) -> bool {
     number.to_string().bytes().filter(u8::is_ascii_digit).count() >= MIN_DIGITS
+}
+
+/// The percentages that the texts of a write name, each as a part of one.
+fn percents(arguments: &Value) -> Vec<Amount> {
+    let mut found: Vec<Amount> = Vec::new();
+    walk_scalars(arguments, String::new(), &mut |_, value| {
+        for (before, _) in
+            value.as_str().into_iter().flat_map(|text| text.match_indices('%').map(|(at, _)| (&text[..at], at)))
+        {
+            let before = before.trim_end();
+            let digits = before.rfind(|c: char| !c.is_ascii_digit() && c != '.').map_or(0, |at| at + 1);
+            let number = before.get(digits..).and_then(|number| number.parse::<f64>().ok());
+            let Some(number) = number.filter(|number| *number > 0.0 && found.len() < MAX_PRINTED) else { continue };
+            let label = format!("{number} percent");
+            let name = "percent".to_owned();
+            found.push(Amount {
+                around: String::new(),
+                name,
+                label,
+                pointer: None,
+                number: number / 100.0,
+                from: None,
+                of: BTreeSet::new(),
+            });
+        }
+    });
+    found
 }
 
 /// The numbers of a write, as they were sent.

@@ -23,11 +23,13 @@ pub(crate) fn by_text(literal: &Value, name: &str, value: &str) -> Option<Expres
     joined(text, found.map(|range| (range, parameter())))
 }
 
-/// Whether a value is looked for inside longer text: one of two characters where it is a name (`Bo`) or a number (which is asked).
+/// Whether a value is looked for inside longer text: one of two characters where it is a name (`Bo`) or a number, one of one where
+/// it is a number from 2 on. A number is asked.
 fn is_embedded(value: &str) -> bool {
     let count = value.chars().count();
-    let short = value.starts_with(char::is_uppercase) || value.bytes().all(|byte| byte.is_ascii_digit());
-    count >= MIN_EMBEDDED_CHARS || count + 1 == MIN_EMBEDDED_CHARS && short
+    let number = value.bytes().all(|byte| byte.is_ascii_digit());
+    let short = count + 1 == MIN_EMBEDDED_CHARS && (number || value.starts_with(char::is_uppercase));
+    count >= MIN_EMBEDDED_CHARS || short || count == 1 && number && !["0", "1"].contains(&value)
 }
 
 /// Whether what stands there is not a part of a longer number, a day, a time or a name: `12` is not in `2026-12-31`.
@@ -53,11 +55,20 @@ pub(crate) fn places(text: &str, value: &str) -> Vec<Range<usize>> {
             Some('v' | 'V') if value.starts_with(|c: char| c.is_ascii_digit()) => joins(before.next()),
             other => joins(other),
         };
-        if !value.is_empty() && !joined && !after {
+        if !value.is_empty() && !joined && !after && !is_part_of_number(text, start..end) {
             found.push(start..end);
         }
     }
     found
+}
+
+/// Whether what stands there is a part of a longer number or version: `410` of `410.00`.
+fn is_part_of_number(text: &str, Range { start, end }: Range<usize>) -> bool {
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let goes_on = |near: Option<char>, next: Option<char>| matches!(near, Some('.' | ',')) && is_digit(next);
+    let (mut before, mut after) = (text[..start].chars().rev(), text[end..].chars());
+    let (first, last) = (text[start..end].chars().next(), text[start..end].chars().next_back());
+    is_digit(first) && goes_on(before.next(), before.next()) || is_digit(last) && goes_on(after.next(), after.next())
 }
 
 /// A text with other expressions in the place of parts of it, which are in order; none without a part.

@@ -1,5 +1,4 @@
-//! Numbers that were reckoned, rows of a table that a query made, values in programs, counts in texts and reads that waited: each is asked
-//! or read where it came from.
+//! Numbers that were reckoned, rows of a table that a query made, and values in programs: each is asked or read where it came from.
 
 use serde_json::{Value, json};
 
@@ -8,12 +7,12 @@ use super::tale::{Tale, notes, open, steps};
 use crate::{CrystallizeRequest, Crystallized};
 
 /// The words of the answers to a question.
-fn words<'m>(made: &'m Crystallized, id: &str) -> Vec<&'m str> {
+pub(super) fn words<'m>(made: &'m Crystallized, id: &str) -> Vec<&'m str> {
     let question = made.report.questions.iter().find(|question| question.id.to_string() == id).unwrap();
     question.answers.iter().map(|answer| answer.word.as_str()).collect()
 }
 
-async fn answered(tale: &Tale, params: &[(&str, Option<&str>)], answers: &[(&str, &str)]) -> Crystallized {
+pub(super) async fn answered(tale: &Tale, params: &[(&str, Option<&str>)], answers: &[(&str, &str)]) -> Crystallized {
     let answers = answers.iter().map(|(id, word)| ((*id).to_owned(), (*word).to_owned())).collect();
     tale.wish(&CrystallizeRequest { answers, force: true, ..wish(params) }).await.unwrap()
 }
@@ -203,7 +202,7 @@ async fn a_parameter_of_a_step_that_a_program_brings_in_is_made() {
     assert_eq!(steps(&made)["s1"], json!({"q": {"$param": "name"}}));
 }
 
-fn articles() -> Value {
+pub(super) fn articles() -> Value {
     let of = |sku: &str, stock: u64, least: u64| json!({"id": sku, "sku": sku, "stock": stock, "least": least});
     json!({"items": [of("A-1", 12, 50), of("A-2", 90, 50), of("A-3", 5, 20)], "total": 3})
 }
@@ -329,200 +328,4 @@ async fn a_number_of_a_row_under_another_name_is_asked() {
     tale.call("createIssue", json!({"title": "A-1", "amount": 12, "text": "a dozen more"}), json!({"id": 8})).await;
     let made = tale.made(&[]).await;
     assert!(steps(&made)["s2"]["amount"].is_number(), "{:?}", steps(&made)["s2"]);
-}
-
-#[tokio::test]
-async fn a_count_of_what_a_loop_does_is_asked_where_a_text_says_it() {
-    let mut tale = Tale::new();
-    tale.call("listIssues", json!({"project": "x"}), articles()).await;
-    for at in 0..3 {
-        let arguments = json!({"issue_id": format!("@1{{.items[{at}].id}}"), "state": "left"});
-        tale.call("updateIssue", arguments, json!({"id": at})).await;
-    }
-    tale.call("addComment", json!({"issue_id": 7, "body": "Noor left 3 teams"}), json!({"id": 900})).await;
-    let id = "source:s5/body{3}";
-    assert_eq!(open(&tale.made(&[]).await), [id]);
-    let made = answered(&tale, &[("who", Some("Noor"))], &[(id, "counted")]).await;
-    let count = json!({"$from": {"step": "s1", "jq": "[.items[]] | length"}});
-    assert!(open(&made).is_empty(), "{:?}", open(&made));
-    let text = steps(&made)["s5"]["body"].to_string();
-    assert!(text.contains(&count.to_string()) && text.contains("$param"), "{text}");
-}
-
-#[tokio::test]
-async fn a_number_that_a_query_printed_is_asked_in_a_text_and_behind_a_v() {
-    for (text, asked) in [("logged in v40", true), ("24 of 40 in use", true), ("room 140", false)] {
-        let mut tale = Tale::new();
-        let items =
-            json!({"items": [{"id": 1, "title": "cores", "points": 40}, {"id": 2, "title": "disks", "points": 9}]});
-        tale.call("listIssues", json!({"project": "x"}), items).await;
-        tale.query(1, ".items[] | select(.title == \"cores\") | .points");
-        tale.call("addComment", json!({"issue_id": 7, "body": text}), json!({"id": 900})).await;
-        let made = tale.made(&[]).await;
-        assert_eq!(open(&made).contains(&"source:s2/body"), asked, "{text}: {:?}", open(&made));
-    }
-}
-
-#[tokio::test]
-async fn a_parameter_is_the_version_behind_a_v() {
-    let mut tale = Tale::new();
-    tale.call("createIssue", json!({"title": "Release 2.4.1", "text": "v2.4.1"}), json!({"id": 9})).await;
-    let made = answered(&tale, &[("version", Some("2.4.1"))], &[]).await;
-    assert_eq!(steps(&made)["s1"]["text"], json!({"$text": ["v", {"$param": "version"}]}));
-}
-
-/// A job that reads one thing until it is ready, and comments on it then.
-async fn waited(states: &[&str]) -> Tale {
-    let mut tale = Tale::new();
-    for state in states {
-        tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "status": state, "at": *state})).await;
-    }
-    tale.call("addComment", json!({"issue_id": 7, "body": "Done"}), json!({"id": 900})).await;
-    tale
-}
-
-#[tokio::test]
-async fn reads_that_waited_stop_the_run_where_it_is_not_so_at_once() {
-    let tale = waited(&["creating", "creating", "ready"]).await;
-    let made = tale.made(&[]).await;
-    assert_eq!((open(&made), words(&made, "when:s3")), (vec!["when:s3"], vec!["stop", "no"]));
-    assert!(made.plan.steps.iter().any(|step| step.id == "s3"), "what is waited for is read");
-    let guard = serde_json::to_string(&made.plan.steps.last().unwrap().when).unwrap();
-    assert!(guard.contains("s3 has not come to `.status`"), "{guard}");
-    let made = answered(&tale, &[], &[("when:s3", "no")]).await;
-    assert!(made.plan.steps.iter().all(|step| step.when.is_none()) && open(&made).is_empty());
-    assert!(open(&waited(&["ready", "ready"]).await.made(&[]).await).is_empty(), "nothing changed");
-}
-
-#[tokio::test]
-async fn a_number_is_the_same_however_it_is_written_and_its_item_is_chosen_as_a_query_chose_it() {
-    for balance in [json!(3200), json!(3200.0), json!(3200.5)] {
-        let mut tale = Tale::new();
-        let accounts = json!({"items": [{"id": 1, "kind": "checking", "balance": balance},
-            {"id": 2, "kind": "savings", "balance": 10}]});
-        tale.call("searchContacts", json!({"q": "Maja"}), accounts).await;
-        tale.query(1, ".items[] | select(.kind == \"checking\") | {id, balance}");
-        tale.call("listIssues", json!({"project": "x"}), json!({"items": [{"id": 7, "amount": 895.5}]})).await;
-        let program = format!("{balance} - ([.items[].amount] | add)");
-        tale.query(2, &program);
-        let amount = json!(balance.as_f64().unwrap() - 895.5);
-        tale.call("createIssue", json!({"amount": amount}), json!({"id": 9})).await;
-        let read = format!("@2{{{program}}}");
-        let made = answered(&tale, &[], &[("source:s3/amount", &read)]).await;
-        let id = format!("source:s3/amount{{{balance}}}");
-        assert!(open(&made).contains(&id.as_str()), "{:?}", open(&made));
-        let offered = words(&made, &id)[0].to_owned();
-        assert_eq!(offered, "@1{.items[] | select(.kind == \"checking\") | {id, balance} | .balance}");
-        let made = answered(&tale, &[], &[("source:s3/amount", &read), (&id, &offered)]).await;
-        assert!(!open(&made).contains(&id.as_str()));
-        assert!(!serde_json::to_string(&made.plan).unwrap().contains("3200"));
-    }
-}
-
-#[tokio::test]
-async fn what_was_added_in_the_head_to_what_a_query_printed_is_asked() {
-    let mut tale = Tale::new();
-    let items = json!({"items": [{"id": 1, "title": "Lions", "amount": 18}, {"id": 2, "title": "Bears", "amount": 3}]});
-    tale.call("listIssues", json!({"project": "x"}), items).await;
-    tale.query(1, ".items[] | select(.title == \"Lions\") | {id, amount}");
-    tale.call("createIssue", json!({"title": "Lions", "amount": 21}), json!({"id": 9})).await;
-    let made = tale.made(&[]).await;
-    let offered = words(&made, "source:s2/amount");
-    assert_eq!(offered, ["@1{.items[] | select(.title == \"Lions\") | {id, amount} | .amount + 3}", "always"]);
-}
-
-#[tokio::test]
-async fn what_was_looked_for_in_a_list_stands_for_what_is_made_where_it_is_there() {
-    for query in
-        [".items[] | select(.title == \"Renewals\") | .id", "[.items[] | select(.title == \"Renewals\")] | length"]
-    {
-        let mut tale = Tale::new();
-        tale.call("listIssues", json!({"project": "x"}), json!({"items": [{"id": 1, "title": "Cleaning"}]})).await;
-        tale.query(1, query);
-        tale.call("createIssue", json!({"title": "Renewals"}), json!({"id": 2, "title": "Renewals"})).await;
-        tale.call("addComment", json!({"issue_id": "@2{.id}", "body": "Call Ada"}), json!({"id": 900})).await;
-        let made = answered(&tale, &[("list", Some("Renewals"))], &[("when:s2", "yes")]).await;
-        let id = steps(&made)["s3"]["issue_id"].clone();
-        let jq = "(.items[] | select(.title == $list)).id";
-        assert_eq!(id["$default"][1]["$from"]["jq"], jq, "{id}");
-        assert!(open(&made).is_empty(), "{:?}", open(&made));
-    }
-}
-
-#[tokio::test]
-async fn of_a_search_that_finds_parts_of_names_the_one_that_is_called_so_may_be_meant() {
-    let mut tale = Tale::new();
-    tale.call("searchContacts", json!({"q": "Voss in Spring"}), json!({"items": []})).await;
-    tale.call("createIssue", json!({"title": "Voss in Spring"}), json!({"id": 2, "title": "Voss in Spring"})).await;
-    tale.call("addComment", json!({"issue_id": "@2{.id}", "body": "Open"}), json!({"id": 900})).await;
-    let params = [("title", Some("Voss in Spring"))];
-    let made = answered(&tale, &params, &[("when:s2", "yes")]).await;
-    assert_eq!(words(&made, "found:s2"), ["named", "first", "nothing"]);
-    let made = answered(&tale, &params, &[("when:s2", "yes"), ("found:s2", "named")]).await;
-    let plan = serde_json::to_value(&made.plan).unwrap();
-    let when = plan["steps"][1]["when"].to_string();
-    assert!(when.contains("select(.title == $title)"), "{when}");
-    assert_eq!(
-        steps(&made)["s3"]["issue_id"]["$default"][1]["$from"]["jq"],
-        "(.items[] | select(.title == $title)).id"
-    );
-}
-
-#[tokio::test]
-async fn texts_of_a_list_that_were_typed_off_in_order_are_a_loop() {
-    for typed in [true, false] {
-        let mut tale = Tale::new();
-        let kinds = json!({"items": [{"id": 1, "code": "GAR", "steps": ["foundation", "final"]},
-            {"id": 2, "code": "POOL", "steps": ["electric"]}]});
-        tale.call("listIssues", json!({"project": "x"}), kinds).await;
-        let program = ".items[] | select(.code == \"GAR\") | .steps";
-        tale.query(1, program);
-        for (at, kind) in ["foundation", "final"].into_iter().enumerate() {
-            let kind = if typed { json!(kind) } else { json!(format!("@1{{{program}[{at}]}}")) };
-            tale.call("createIssue", json!({"title": kind}), json!({"id": 9})).await;
-        }
-        let made = tale.made(&[]).await;
-        assert_eq!(made.plan.steps.len(), 2, "{typed} {:?}", notes(&made));
-        let each = serde_json::to_value(&made.plan.steps[1].for_each).unwrap();
-        assert_eq!(each["$from"]["jq"], if typed { format!("{program} | .[]") } else { format!("{program}[]") });
-    }
-}
-
-#[tokio::test]
-async fn an_amount_that_is_read_is_asked_in_a_text_as_people_write_it() {
-    for (text, wanted) in [("Paid 1900.50 EUR", true), ("Paid 1900.5 EUR", false), ("Paid 1,900.50 EUR", false)] {
-        let mut tale = Tale::new();
-        tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "points": 2150.5})).await;
-        tale.query(1, ".points - 250");
-        tale.call("createIssue", json!({"amount": 1900.5}), json!({"id": 9})).await;
-        tale.call("addComment", json!({"issue_id": "@2{.id}", "body": text}), json!({"id": 900})).await;
-        let read = [("source:s2/amount", "@1{.points - 250}")];
-        let made = answered(&tale, &[], &read).await;
-        let id = open(&made).into_iter().find(|id| id.starts_with("source:s3/body")).unwrap().to_owned();
-        if wanted {
-            let made = answered(&tale, &[], &[read[0], (&id, "taken")]).await;
-            assert!(steps(&made)["s3"]["body"].to_string().contains("* 100 | round"), "{:?}", steps(&made)["s3"]);
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_list_whose_names_were_printed_may_decide_whether_another_one_is_made() {
-    let others = json!({"items": [{"id": 1, "title": "Cleaning"}, {"id": 3, "title": "Rent"}]});
-    for (asked, query) in [(false, None), (true, Some("[.items[].title]")), (true, Some(".items[].title"))] {
-        let mut tale = Tale::new();
-        tale.call("listIssues", json!({"project": "x"}), others.clone()).await;
-        if let Some(query) = query {
-            tale.query(1, query);
-        }
-        tale.call("createIssue", json!({"title": "Renewals"}), json!({"id": 2})).await;
-        tale.call("addComment", json!({"issue_id": "@2{.id}", "body": "Call Ada"}), json!({"id": 900})).await;
-        let made = tale.made(&[]).await;
-        assert_eq!(open(&made).contains(&"when:s2"), asked, "{query:?}: {:?}", open(&made));
-        if asked {
-            let made = answered(&tale, &[], &[("when:s2", "yes")]).await;
-            let id = steps(&made)["s3"]["issue_id"].clone();
-            assert_eq!(id["$default"][1]["$from"]["jq"], "(.items[] | select(.title == \"Renewals\")).id", "{id}");
-        }
-    }
 }

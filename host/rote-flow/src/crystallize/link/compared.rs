@@ -19,7 +19,7 @@ use super::super::parameters::Parameters;
 use super::super::path::Segment;
 use super::super::pick;
 use super::super::program::{Compared, compared, last_field, names_variable, string_literals, values};
-use super::printed::{distinct, same};
+use super::printed::{distinct, same, says_nothing};
 use super::source::Sources;
 use super::{Linker, Read, text_of};
 use crate::FlowError;
@@ -226,7 +226,9 @@ impl Linker<'_, '_> {
         }
         let tells = text_of(value).chars().filter(|c| c.is_alphanumeric()).count() >= MIN_TELLING;
         let asked = self.desk.questions.iter().any(|question| question.id == id);
-        if !tells || asked || self.cx.is_claimed(&self.step.id, pointer, "", value) {
+        // Of one digit only the parameter that has it says something.
+        let is_given = !offered.is_empty() && !says_nothing(value);
+        if !(tells || is_given) || asked || self.cx.is_claimed(&self.step.id, pointer, "", value) {
             return None;
         }
         let prints = self.prints();
@@ -239,7 +241,8 @@ impl Linker<'_, '_> {
         };
         let printed: Vec<Read> = before.filter(printed).map(|(read, _)| read).collect();
         let of_things = self.of_things(value).into_iter().filter(|read| read.step != reference.step);
-        let reads = distinct(printed.into_iter().chain(of_things).map(|read| self.told_apart(read)));
+        let all = printed.into_iter().chain(of_things).filter(|_| tells);
+        let reads = distinct(all.map(|read| self.told_apart(read)));
         // A day decides which things are meant, and is another one next week.
         if !reads.is_empty() || looks_like(value) == Some(DAY) || !offered.is_empty() {
             let mut question = self.question(id, pointer, value, reads);

@@ -388,6 +388,9 @@ fn called_so(cx: &Context<'_>, draft: &Draft, made: usize, read: &mut [Reading],
     let Some(search) = draft.steps.iter().position(|one| one.id == step) else { return };
     let response = cx.whole(draft.steps[search].call(cx.trace).response);
     let named = || called(cx, draft, (search, made), &list);
+    if desk.given(&id, &["one"]).is_some() {
+        reading.empty = Some(Empty { item: format!("({list}[])"), step: step.clone(), list: list.clone() });
+    }
     if desk.given(&id, &["named"]).is_some()
         && let Some(item) = named()
         && let Some(condition) = reading::nothing(cx, &step, response, &item)
@@ -411,6 +414,7 @@ fn ask(
     let answer = |word: &str, means: String| Answer::by_id(&id, word, means);
     let mut answers = vec![
         answer("first", format!("`{}` of {}, whatever it is called", instead.item, instead.step)),
+        answer("one", format!("the only one of {}; a run that finds several stops", instead.step)),
         answer("nothing", format!("what uses {} is left out with it", made.id)),
     ];
     if let Some(named) = named {

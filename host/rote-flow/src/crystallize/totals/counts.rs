@@ -11,6 +11,7 @@ use crate::crystallize::desk::Desk;
 use crate::crystallize::draft::{Draft, DraftStep};
 use crate::crystallize::link::{numbers, place_name};
 use crate::crystallize::occurrences::bare_numbers;
+use crate::crystallize::program::made_list;
 use crate::crystallize::words::joined;
 use crate::literals::{references, replace, walk_literals};
 use crate::question::{Answer, Place, Question, QuestionId};
@@ -32,7 +33,8 @@ struct Loop {
 /// Asks about the counts in the texts of the writes that stay.
 pub(super) fn ask(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
     let kept = closure::needed(cx.trace, draft);
-    let loops: Vec<Loop> = kept.iter().filter_map(|at| counted(cx, draft, &draft.steps[*at])).collect();
+    let mut loops: Vec<Loop> = kept.iter().filter_map(|at| counted(cx, draft, &draft.steps[*at])).collect();
+    loops.extend(kept.iter().flat_map(|at| listed(cx, draft, &draft.steps[*at])));
     for at in kept.into_iter().filter(|_| !loops.is_empty()) {
         let step = &draft.steps[at];
         if !step.is_write(cx.trace) || step.for_each.is_some() {
@@ -153,6 +155,20 @@ fn question_of_amount(step: &str, pointer: &str, text: &str, of: &Amount) -> Que
     }
 }
 
+/// The lists that programs of a write make, of which a run has another count.
+fn listed(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Vec<Loop> {
+    let mut found = Vec::new();
+    references(&step.arguments, &mut |_, reference| {
+        let Some((inside, _)) = made_list(&reference.jq).filter(|_| reference.with.is_empty()) else { return };
+        let source = draft.steps.iter().find(|one| one.id == reference.step).filter(|one| one.is_one());
+        let of = source.and_then(|source| cx.outputs(source.call(cx.trace).response, inside).ok());
+        let Some(calls) = of.map(|outputs| outputs.len()).filter(|calls| *calls > 1) else { return };
+        let count = Some(Reference { jq: format!("[{inside}] | length"), each: false, ..reference.clone() });
+        found.push(Loop { step: format!("`{inside}` of {}", reference.step), calls, count });
+    });
+    found
+}
+
 /// A loop of which a run has another count.
 fn counted(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Option<Loop> {
     let items = step.for_each.as_ref().filter(|_| step.calls.len() > 1)?;
@@ -181,20 +197,20 @@ fn question(step: &str, pointer: &str, of: &Loop) -> Question {
     let id = QuestionId::at(QuestionId::Source, step, &format!("{pointer}{{{calls}}}"));
     let mut answers = Vec::new();
     if of.count.is_some() {
-        answers.push(Answer::by_id(&id, COUNTED, format!("in each run it is for how many {} is done", of.step)));
+        answers.push(Answer::by_id(&id, COUNTED, format!("in each run it is for how many things {} is", of.step)));
     }
     let always = "the text is the same in each run".to_owned();
     answers.push(Answer::new("always", always, command("--no-link").argument(format!("{step}:{pointer}{{{calls}}}"))));
     Question {
         kind: id.kind(),
         ask: format!(
-            "{} of {step} says {calls}, and {} was done for {calls} things, which are more or fewer in other runs: does it stay?",
+            "{} of {step} says {calls}, and {} was for {calls} things, which are more or fewer in other runs: does it stay?",
             place_name(pointer),
             of.step
         ),
         places: vec![Place { step: step.to_owned(), pointer: pointer.to_owned() }],
         evidence: vec![crate::question::Evidence {
-            what: format!("{} made {calls} calls", of.step),
+            what: format!("{} was for {calls} things", of.step),
             response: None,
             jq: None,
             value: Value::from(calls),

@@ -70,7 +70,10 @@ pub(super) fn nothing(cx: &Context<'_>, step: &str, response: ResponseId, progra
         }
         [zero @ Value::Number(number)] if number.as_f64() == Some(0.0) => {
             let condition = reader.compares(program.to_owned(), Operator::Eq, zero.clone());
-            let empty = looked_for(program).map(|(list, item)| Empty { step: step.to_owned(), list, item });
+            let counted =
+                program.trim().strip_suffix("length").map(|list| list.trim_end().trim_end_matches('|').trim());
+            let list = counted.map(|list| if list.is_empty() { "." } else { list });
+            let empty = list.and_then(|list| reader.empty(list));
             Some(Reading { condition, says: says("0"), empty })
         }
         several if several.len() > 1 && several.iter().all(|one| matches!(one, Value::Bool(false) | Value::Null)) => {
