@@ -105,6 +105,29 @@ pub struct Question {
     pub open: bool,
 }
 
+impl Question {
+    /// Asks about a value of a write that is the same in each run until somebody says otherwise.
+    pub(crate) fn of_value(
+        id: QuestionId,
+        (step, pointer): (&str, &str),
+        ask: String,
+        evidence: Vec<Evidence>,
+        answers: Vec<Answer>,
+    ) -> Self {
+        Self {
+            kind: id.kind(),
+            ask,
+            places: vec![Place { step: step.to_owned(), pointer: pointer.to_owned() }],
+            evidence,
+            answers,
+            taken: "always".to_owned(),
+            writes: true,
+            open: true,
+            id,
+        }
+    }
+}
+
 /// Something that was done without asking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {

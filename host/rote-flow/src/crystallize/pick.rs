@@ -26,7 +26,8 @@ const TELLING: [&str; 8] = ["title", "name", "key", "email", "subject", "label",
 const MAX_FIELDS: usize = 3;
 
 /// Names of arguments that say in which order a list is wanted, in lower case and of letters alone.
-const ORDERS: [&str; 6] = ["sort", "sortby", "order", "orderby", "ordering", "sorting"];
+const ORDERS: [&str; 9] =
+    ["sort", "sortby", "order", "orderby", "ordering", "sorting", "direction", "sortorder", "sortdirection"];
 
 /// An item of an array in an answer, and what is taken of it.
 struct Item {

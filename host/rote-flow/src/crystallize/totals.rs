@@ -23,7 +23,7 @@ use super::program::last_field;
 use super::world::scalars;
 use crate::FlowError;
 use crate::literals::{replace, walk_scalars};
-use crate::question::{Answer, Evidence, Place, Question, QuestionId, RECKONED};
+use crate::question::{Answer, Evidence, Question, QuestionId, RECKONED};
 use formula::{Amount, Formula, formulas, said};
 
 /// Fewest digits of a number that is not the sum of others by chance.
@@ -187,20 +187,11 @@ impl<'a, 'b> Totals<'a, 'b> {
         let always = format!("it is {number} in each run, or the parameter that a `--param` makes of it");
         answers.push(Answer::new("always", always, command("--no-link").argument(&spot)));
         let (place, said) = (place_name(&pointer), said.join(", or "));
-        Question {
-            kind: id.kind(),
-            ask: format!(
-                "{place} `{number}` of {} was {said}, which is another one in other runs: does it stay?",
-                self.step.id
-            ),
-            places: vec![Place { step: self.step.id.clone(), pointer }],
-            evidence: Vec::new(),
-            answers,
-            taken: "always".to_owned(),
-            writes: true,
-            open: true,
-            id,
-        }
+        let ask = format!(
+            "{place} `{number}` of {} was {said}, which is another one in other runs: does it stay?",
+            self.step.id
+        );
+        Question::of_value(id, (&self.step.id, &pointer), ask, Vec::new(), answers)
     }
 }
 
@@ -333,16 +324,7 @@ fn ask_again(
     answers.push(Answer::new("always", always, command("--no-link").argument(&spot)));
     let of = draft.step_of(*first).map(|at| draft.steps[at].id.clone()).unwrap_or_default();
     let place = place_name(&pointer);
-    let question = Question {
-        kind: id.kind(),
-        ask: format!("{place} `{number}` of {} is what {of} reckoned: does it stay?", step.id),
-        places: vec![Place { step: step.id.clone(), pointer }],
-        evidence,
-        answers,
-        taken: "always".to_owned(),
-        writes: true,
-        open: true,
-        id,
-    };
+    let ask = format!("{place} `{number}` of {} is what {of} reckoned: does it stay?", step.id);
+    let question = Question::of_value(id, (&step.id, &pointer), ask, evidence, answers);
     desk.ask(question).map(drop)
 }

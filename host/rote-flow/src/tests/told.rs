@@ -255,3 +255,38 @@ async fn a_digit_of_a_text_that_a_parameter_has_is_asked() {
     assert_eq!(open(&made), ["param:party"]);
     assert_eq!(words(&made, "param:party"), ["s1:/estimate", "s1:/text", "all"]);
 }
+
+#[tokio::test]
+async fn each_number_of_a_text_that_is_answered_is_put_in() {
+    let mut tale = Tale::new();
+    let gifts = json!({"items": [{"id": 1, "amount": 12.5}, {"id": 2, "amount": 24.5}, {"id": 3, "amount": 70}]});
+    tale.call("listIssues", json!({"project": "x"}), gifts).await;
+    tale.query(1, "[.items[].amount] | add");
+    tale.call("createIssue", json!({"amount": 107}), json!({"id": 9})).await;
+    for at in 0..3 {
+        let arguments = json!({"issue_id": format!("@1{{.items[{at}].id}}"), "state": "thanked"});
+        tale.call("updateIssue", arguments, json!({"id": at})).await;
+    }
+    let text = "107.00 of 3 gifts, 107 in all";
+    tale.call("createIssue", json!({"title": "Sum", "text": text}), json!({"id": 10})).await;
+    let read = ("source:s2/amount", "@1{[.items[].amount] | add}");
+    let made = answered(&tale, &[], &[read]).await;
+    let id = |number: &str| open(&made).into_iter().find(|id| id.ends_with(&format!("/text{{{number}}}"))).unwrap();
+    let all = [read, (id("3"), "counted"), (id("107"), "taken"), (id("107.00"), "taken")];
+    let made = answered(&tale, &[], &all).await;
+    let text = steps(&made)["s6"]["text"].to_string();
+    assert_eq!(text.matches("$from").count(), 3, "{text}");
+}
+
+#[tokio::test]
+async fn a_count_of_what_is_read_behind_a_write_cannot_be_in_it() {
+    let mut tale = Tale::new();
+    tale.call("addComment", json!({"issue_id": 7, "body": "Closing 3 teams"}), json!({"id": 900})).await;
+    tale.call("listIssues", json!({"project": "x"}), articles()).await;
+    for at in 0..3 {
+        let arguments = json!({"issue_id": format!("@2{{.items[{at}].id}}"), "state": "left"});
+        tale.call("updateIssue", arguments, json!({"id": at})).await;
+    }
+    let made = tale.made(&[]).await;
+    assert_eq!(words(&made, "source:s1/body{3}"), ["always"]);
+}

@@ -340,7 +340,7 @@ fn found_else_made(
         programs.extend(references.filter(|reference| reference.step == id).map(|reference| reference.jq.clone()));
     }
     let shown = programs.iter().all(|jq| has(cx, calls[0], list, jq));
-    if !shown && ask(cx, draft, (search, made), &instead, desk)? == "nothing" {
+    if !shown && ask(cx, draft, (search, made), &instead, list, desk)? == "nothing" {
         return Ok(());
     }
     let replace = |expression: &mut Expression| {
@@ -404,11 +404,10 @@ fn ask(
     draft: &Draft,
     (search, made): (usize, usize),
     instead: &Instead,
+    list: &str,
     desk: &mut Desk,
 ) -> Result<String, FlowError> {
-    let list = instead.item.strip_suffix("[0]").filter(|list| path_of(list).is_some());
-    let list = list.or_else(|| instead.item.strip_prefix('(')?.split_once("[] | ").map(|(list, _)| list));
-    let named = list.and_then(|list| called(cx, draft, (search, made), list));
+    let named = called(cx, draft, (search, made), list);
     let made = &draft.steps[made];
     let id = QuestionId::Found(made.id.clone());
     let answer = |word: &str, means: String| Answer::by_id(&id, word, means);

@@ -339,7 +339,7 @@ impl List {
             (How::Named { as_text: true, .. }, _) => format!("{next} // empty | tostring"),
             (_, Says::Itself) => next,
             (_, Says::Total) => format!("{next} > ({items} | length)"),
-            (_, Says::Full(things)) => format!("({items} | length) >= {things}"),
+            (_, Says::Full(things)) => format!("({items} | length) == {things}"),
             (_, Says::Above(things)) => format!("({items} | length) > {things}"),
         };
         let count = match &self.turn.how {

@@ -10,11 +10,10 @@ use crate::crystallize::context::Context;
 use crate::crystallize::desk::Desk;
 use crate::crystallize::draft::{Draft, DraftStep};
 use crate::crystallize::link::{numbers, place_name};
-use crate::crystallize::occurrences::bare_numbers;
 use crate::crystallize::program::made_list;
 use crate::crystallize::words::joined;
 use crate::literals::{references, replace, walk_literals};
-use crate::question::{Answer, Place, Question, QuestionId};
+use crate::question::{Answer, Evidence, Question, QuestionId};
 
 /// The answer that counts in each run.
 const COUNTED: &str = "counted";
@@ -23,156 +22,175 @@ const TAKEN: &str = "taken";
 /// Fewest digits, less one, of a number that is not equal to another one by chance.
 const MIN_DIGITS: usize = 2;
 
-/// A loop, how many calls it made, and the program that counts its items.
-struct Loop {
-    step: String,
-    calls: usize,
-    count: Option<Reference>,
+/// What a number of a text is in each run.
+enum What {
+    /// How many things there are.
+    Count,
+    /// What a write reads or reckons.
+    Amount,
 }
 
-/// Asks about the counts in the texts of the writes that stay.
-pub(super) fn ask(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
-    let kept = closure::needed(cx.trace, draft);
-    let mut loops: Vec<Loop> = kept.iter().filter_map(|at| counted(cx, draft, &draft.steps[*at])).collect();
-    loops.extend(kept.iter().flat_map(|at| listed(cx, draft, &draft.steps[*at])));
-    for at in kept.into_iter().filter(|_| !loops.is_empty()) {
-        let step = &draft.steps[at];
-        if !step.is_write(cx.trace) || step.for_each.is_some() {
-            continue;
-        }
-        let mut found = Vec::new();
-        walk_literals(&step.arguments, &mut |pointer, literal| {
-            let text = literal.as_str().unwrap_or_default();
-            for range in bare_numbers(text) {
-                let number = text[range.clone()].parse().ok();
-                let of = loops.iter().find(|one| Some(one.calls) == number && one.step != step.id);
-                found.extend(of.map(|of| (pointer.to_owned(), text.to_owned(), range, of)));
-            }
-        });
-        let mut changes = Vec::new();
-        for (pointer, text, range, of) in found {
-            if desk.ask(question(&step.id, &pointer, of))? == COUNTED
-                && let Some(count) = &of.count
-            {
-                changes.push((text.clone(), joined(&text, [(range, Expression::From(count.clone()))])));
-            }
-        }
-        put(&mut draft.steps[at].arguments, &changes);
-    }
-    amounts(cx, draft, desk)
-}
-
-/// Puts texts in the place of literals.
-fn put(arguments: &mut Expression, changes: &[(String, Option<Expression>)]) {
-    replace(arguments, &mut |_, literal| {
-        let changed = changes.iter().find(|(text, _)| literal.as_str() == Some(text))?;
-        changed.1.clone()
-    });
-}
-
-/// A number that a write reads or reckons in each run.
-struct Amount {
-    step: String,
-    call: usize,
+/// A number that is another one in another run.
+struct Known {
+    what: What,
     number: f64,
-    from: Reference,
+    /// The step, or the list, that has it.
+    of: String,
+    /// The call from which on it is one; a text before a loop may say how many there will be.
+    since: usize,
+    /// The program that gives it.
+    from: Option<Reference>,
 }
 
-/// Asks about numbers in texts that a write at that place or before it reads or reckons in each run, also as people write them.
-fn amounts(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
-    let kept = closure::needed(cx.trace, draft);
-    let writes: Vec<usize> = kept
-        .into_iter()
-        .filter(|at| draft.steps[*at].is_write(cx.trace) && draft.steps[*at].for_each.is_none())
-        .collect();
-    let mut read: Vec<Amount> = Vec::new();
-    for step in writes.iter().map(|at| &draft.steps[*at]) {
-        references(&step.arguments, &mut |pointer, from| {
-            let number = step.call(cx.trace).arguments.pointer(pointer).and_then(Value::as_f64);
-            let told = number.filter(|number| number.to_string().len() > MIN_DIGITS && !from.each);
-            let amount = |number| Amount { step: step.id.clone(), call: step.calls[0], number, from: from.clone() };
-            read.extend(told.map(amount));
+/// Asks about the numbers in the texts of the writes that stay.
+pub(super) fn ask(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
+    let mut kept = closure::needed(cx.trace, draft);
+    let mut known: Vec<Known> = kept.iter().filter_map(|at| counted(cx, draft, &draft.steps[*at])).collect();
+    known.extend(kept.iter().flat_map(|at| listed(cx, draft, &draft.steps[*at])));
+    kept.retain(|at| draft.steps[*at].is_write(cx.trace) && draft.steps[*at].for_each.is_none());
+    known.extend(kept.iter().flat_map(|at| amounts(cx, &draft.steps[*at])));
+    for at in kept.into_iter().filter(|_| !known.is_empty()) {
+        let changes = in_texts(cx, draft, at, &known, desk)?;
+        replace(&mut draft.steps[at].arguments, &mut |pointer, literal| {
+            let here = |(place, text, _): &&(String, String, _)| place == pointer && literal.as_str() == Some(text);
+            changes.iter().find(here).and_then(|(.., made)| made.clone())
         });
-    }
-    for at in writes.into_iter().filter(|_| !read.is_empty()) {
-        let step = &draft.steps[at];
-        let mut found = Vec::new();
-        walk_literals(&step.arguments, &mut |pointer, literal| {
-            let text = literal.as_str().unwrap_or_default();
-            for (range, number) in numbers(text) {
-                let number = number.parse().ok();
-                let of = read.iter().find(|one| Some(one.number) == number && one.call <= step.calls[0]);
-                found.extend(of.map(|of| (pointer.to_owned(), text.to_owned(), range, of)));
-            }
-        });
-        let mut changes = Vec::new();
-        for (pointer, text, range, of) in found {
-            if desk.ask(question_of_amount(&step.id, &pointer, &text[range.clone()], of))? == TAKEN {
-                let from = Expression::From(written(of, &text[range.clone()]));
-                changes.push((text.clone(), joined(&text, [(range, from)])));
-            }
-        }
-        put(&mut draft.steps[at].arguments, &changes);
     }
     Ok(())
 }
 
-/// The reference that gives a number as it was written: with hundredths, where it was.
-fn written(of: &Amount, text: &str) -> Reference {
-    let hundredths = text.rsplit_once('.').is_some_and(|(_, rest)| rest.len() == 2);
-    if !hundredths {
-        return of.from.clone();
+/// The texts of a write, each with its place and with the numbers in it that were answered; all of one text at once, as a text that
+/// was changed is not found again.
+fn in_texts(
+    cx: &Context<'_>,
+    draft: &Draft,
+    at: usize,
+    known: &[Known],
+    desk: &mut Desk,
+) -> Result<Vec<(String, String, Option<Expression>)>, FlowError> {
+    let step = &draft.steps[at];
+    let mut texts = Vec::new();
+    walk_literals(&step.arguments, &mut |pointer, literal| {
+        texts.extend(literal.as_str().map(|text| (pointer.to_owned(), text.to_owned())));
+    });
+    let mut changes = Vec::new();
+    for (pointer, text) in texts {
+        let mut found: Vec<_> = numbers(&text).collect();
+        found.sort_by_key(|(range, _)| range.start);
+        let mut parts = Vec::new();
+        for (range, number) in found {
+            let number = number.parse().ok();
+            let Some(of) = known.iter().find(|one| Some(one.number) == number && one.is_of(step)) else { continue };
+            let from = of.from.as_ref().filter(|from| is_before(cx, draft, from, step));
+            let question = of.question(&step.id, &pointer, &text[range.clone()], from.is_some());
+            if desk.ask(question)? != "always"
+                && let Some(from) = from
+            {
+                let from = Expression::From(of.written(from, &text[range.clone()]));
+                parts.push((range, from));
+            }
+        }
+        if !parts.is_empty() {
+            changes.push((pointer, text.clone(), joined(&text, parts)));
+        }
     }
-    let jq = format!(
-        "({}) | (. * 100 | round | tostring | (if length < 3 then \"00\"[length - 1:] + . else . end)) | .[:-2] + \".\" + .[-2:]",
-        of.from.jq
-    );
-    Reference { jq, ..of.from.clone() }
+    Ok(changes)
 }
 
-fn question_of_amount(step: &str, pointer: &str, text: &str, of: &Amount) -> Question {
-    let id = QuestionId::at(QuestionId::Source, step, &format!("{pointer}{{{text}}}"));
-    let mut answers = Vec::new();
-    if !text.contains(',') {
-        answers.push(Answer::by_id(&id, TAKEN, format!("in each run it is what {} has for it", of.step)));
+/// Whether what a program reads was there before a write was made.
+fn is_before(cx: &Context<'_>, draft: &Draft, from: &Reference, write: &DraftStep) -> bool {
+    let source = draft.steps.iter().find(|step| step.id == from.step);
+    source.is_some_and(|source| source.call(cx.trace).response < write.call(cx.trace).response)
+}
+
+impl Known {
+    /// Whether a text of a step may tell it. How often a step is done is not in its own texts.
+    fn is_of(&self, step: &DraftStep) -> bool {
+        match self.what {
+            What::Count => self.of != step.id,
+            What::Amount => self.since <= step.calls[0],
+        }
     }
-    let flag = command("--no-link").argument(format!("{step}:{pointer}{{{text}}}"));
-    answers.push(Answer::new("always", "the text is the same in each run".to_owned(), flag));
-    Question {
-        kind: id.kind(),
-        ask: format!(
-            "{} of {step} says {text}, which {} has from elsewhere in each run: does it stay?",
-            place_name(pointer),
-            of.step
-        ),
-        places: vec![Place { step: step.to_owned(), pointer: pointer.to_owned() }],
-        evidence: Vec::new(),
-        answers,
-        taken: "always".to_owned(),
-        writes: true,
-        open: true,
-        id,
+
+    /// The reference that gives it as it was written: with hundredths, where it was.
+    fn written(&self, from: &Reference, text: &str) -> Reference {
+        let hundredths = text.rsplit_once('.').is_some_and(|(_, rest)| rest.len() == 2);
+        if !hundredths {
+            return from.clone();
+        }
+        let jq = format!(
+            "({}) | (. * 100 | round | tostring | (if length < 3 then \"00\"[length - 1:] + . else . end)) | .[:-2] + \".\" + .[-2:]",
+            from.jq
+        );
+        Reference { jq, ..from.clone() }
     }
+
+    fn question(&self, step: &str, pointer: &str, text: &str, is_read: bool) -> Question {
+        let id = QuestionId::at(QuestionId::Source, step, &format!("{pointer}{{{text}}}"));
+        let (of, place) = (&self.of, place_name(pointer));
+        let mut answers = Vec::new();
+        let (ask, evidence) = match self.what {
+            What::Count => {
+                if is_read {
+                    let means = format!("in each run it is for how many things {of} is");
+                    answers.push(Answer::by_id(&id, COUNTED, means));
+                }
+                let what = format!("{of} was for {text} things");
+                let ask = format!(
+                    "{place} of {step} says {text}, and {what}, which are more or fewer in other runs: does it stay?"
+                );
+                (ask, vec![Evidence { what, response: None, jq: None, value: Value::from(self.number) }])
+            }
+            What::Amount => {
+                if is_read && !text.contains(',') {
+                    answers.push(Answer::by_id(&id, TAKEN, format!("in each run it is what {of} has for it")));
+                }
+                let ask =
+                    format!("{place} of {step} says {text}, which {of} has from elsewhere in each run: does it stay?");
+                (ask, Vec::new())
+            }
+        };
+        let flag = command("--no-link").argument(format!("{step}:{pointer}{{{text}}}"));
+        answers.push(Answer::new("always", "the text is the same in each run".to_owned(), flag));
+        Question::of_value(id, (step, pointer), ask, evidence, answers)
+    }
+}
+
+/// What a write reads or reckons in each run.
+fn amounts(cx: &Context<'_>, step: &DraftStep) -> Vec<Known> {
+    let mut read = Vec::new();
+    references(&step.arguments, &mut |pointer, from| {
+        let number = step.call(cx.trace).arguments.pointer(pointer).and_then(Value::as_f64);
+        let told = number.filter(|number| number.to_string().len() > MIN_DIGITS && !from.each);
+        read.extend(told.map(|number| Known {
+            what: What::Amount,
+            number,
+            of: step.id.clone(),
+            since: step.calls[0],
+            from: Some(from.clone()),
+        }));
+    });
+    read
 }
 
 /// The lists that programs of a write make, of which a run has another count.
-fn listed(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Vec<Loop> {
+fn listed(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Vec<Known> {
     let mut found = Vec::new();
     references(&step.arguments, &mut |_, reference| {
         let Some((inside, _)) = made_list(&reference.jq).filter(|_| reference.with.is_empty()) else { return };
         let source = draft.steps.iter().find(|one| one.id == reference.step).filter(|one| one.is_one());
         let of = source.and_then(|source| cx.outputs(source.call(cx.trace).response, inside).ok());
-        let Some(calls) = of.map(|outputs| outputs.len()).filter(|calls| *calls > 1) else { return };
-        let count = Some(Reference { jq: format!("[{inside}] | length"), each: false, ..reference.clone() });
-        found.push(Loop { step: format!("`{inside}` of {}", reference.step), calls, count });
+        let Some(things) = of.map(|outputs| outputs.len()).filter(|things| *things > 1) else { return };
+        let from = Reference { jq: format!("[{inside}] | length"), each: false, ..reference.clone() };
+        found.push(count(format!("`{inside}` of {}", reference.step), things, step, Some(from)));
     });
     found
 }
 
 /// A loop of which a run has another count.
-fn counted(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Option<Loop> {
+fn counted(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Option<Known> {
     let items = step.for_each.as_ref().filter(|_| step.calls.len() > 1)?;
-    let count = match items {
+    let from = match items {
         Expression::From(reference) => {
             let of = if reference.each {
                 format!("[{}] | length", reference.jq)
@@ -183,42 +201,18 @@ fn counted(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Option<Loop> {
         }
         _ => None,
     };
-    let gives = |count: &Reference| {
-        let source = draft.steps.iter().find(|one| one.id == count.step).filter(|one| one.is_one())?;
-        let value = cx.result(source.call(cx.trace).response, &count.jq).ok()?;
+    let gives = |from: &Reference| {
+        let source = draft.steps.iter().find(|one| one.id == from.step).filter(|one| one.is_one())?;
+        let value = cx.result(source.call(cx.trace).response, &from.jq).ok()?;
         (value.as_u64() == u64::try_from(step.calls.len()).ok()).then_some(())
     };
-    let count = count.filter(|count| count.with.is_empty() && gives(count).is_some());
-    Some(Loop { step: step.id.clone(), calls: step.calls.len(), count })
+    let from = from.filter(|from| from.with.is_empty() && gives(from).is_some());
+    Some(count(step.id.clone(), step.calls.len(), step, from))
 }
 
-fn question(step: &str, pointer: &str, of: &Loop) -> Question {
-    let calls = of.calls;
-    let id = QuestionId::at(QuestionId::Source, step, &format!("{pointer}{{{calls}}}"));
-    let mut answers = Vec::new();
-    if of.count.is_some() {
-        answers.push(Answer::by_id(&id, COUNTED, format!("in each run it is for how many things {} is", of.step)));
-    }
-    let always = "the text is the same in each run".to_owned();
-    answers.push(Answer::new("always", always, command("--no-link").argument(format!("{step}:{pointer}{{{calls}}}"))));
-    Question {
-        kind: id.kind(),
-        ask: format!(
-            "{} of {step} says {calls}, and {} was for {calls} things, which are more or fewer in other runs: does it stay?",
-            place_name(pointer),
-            of.step
-        ),
-        places: vec![Place { step: step.to_owned(), pointer: pointer.to_owned() }],
-        evidence: vec![crate::question::Evidence {
-            what: format!("{} was for {calls} things", of.step),
-            response: None,
-            jq: None,
-            value: Value::from(calls),
-        }],
-        answers,
-        taken: "always".to_owned(),
-        writes: true,
-        open: true,
-        id,
-    }
+fn count(of: String, things: usize, step: &DraftStep, from: Option<Reference>) -> Known {
+    // A list has fewer things than a number has digits.
+    #[expect(clippy::cast_precision_loss, reason = "the count of the calls of a recording")]
+    let number = things as f64;
+    Known { what: What::Count, number, of, since: step.calls[0], from }
 }

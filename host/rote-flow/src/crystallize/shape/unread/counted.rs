@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::super::super::context::Context;
 use super::super::super::draft::{Draft, DraftStep};
 use super::super::super::path::{Segment, at};
+use super::super::super::pick::orders;
 use super::super::pages::{How, List, Says, Turn, is_page, items, items_in, members};
 use super::{Sign, arguments, letters, outside_of_arrays, path_name, question, says_more, whether_more};
 use crate::literals::pointer_of;
@@ -21,8 +22,6 @@ const OFFSETS: [&str; 4] = ["offset", "skip", "start", "startat"];
 /// Arguments that say how many things a page has.
 const SIZES: [&str; 10] =
     ["limit", "perpage", "pagesize", "size", "count", "maxresults", "maxitems", "top", "take", "pagelimit"];
-/// Arguments that say in which order a list is.
-const ORDERS: [&str; 8] = ["sort", "sortby", "order", "orderby", "direction", "ordering", "sortorder", "sortdirection"];
 /// Of so many things, or of several times that, full pages are whose size nothing tells.
 const ROUND: usize = 5;
 
@@ -76,13 +75,18 @@ pub(super) fn behind(cx: &Context<'_>, step: &DraftStep, items: &[Segment]) -> O
     let argument = arguments(cx, step).into_iter().find(|name| PAGE_NUMBERS.contains(&&*letters(name)))?;
     let from = match known.get(&argument) {
         Some(typed) => integer(typed)?,
-        None => first_page(cx, step, &argument).or_else(|| echoed(&body)).unwrap_or(1),
+        None => match first_page(cx, step, &argument).or_else(|| echoed(&body)) {
+            Some(first) => first,
+            // An index may begin with 0 or with 1.
+            None if letters(&argument) == "pageindex" => return Some(Behind::Full(argument)),
+            None => 1,
+        },
     };
     let is_typed = |names: &[&str]| known.keys().any(|name| names.contains(&&*letters(name)));
     let size = size_of(cx, step);
     let is_full = size.map_or(things % ROUND == 0, |size| things >= size);
     // So many were asked for, or the first of an order: the rest was hardly meant.
-    if from > 1 || is_typed(&SIZES) && (is_full || is_typed(&ORDERS)) {
+    if from > 1 || is_typed(&SIZES) && (is_full || known.keys().any(|name| orders(name))) {
         return None;
     }
     if is_full {
@@ -201,7 +205,9 @@ impl Counted {
         }
         let (next, says) = match whether_more(bodies.last()?, says_more) {
             Some(next) => (next, Says::Itself),
-            None if by_size && *last < size && (is_sized || counts_pages) => (Vec::new(), Says::Full(size)),
+            // A larger page of offsets has been read in part already; the number of a page is right however large it is.
+            None if by_size && *last < size && counts_pages => (Vec::new(), Says::Above(size.saturating_sub(1))),
+            None if by_size && *last < size && is_sized => (Vec::new(), Says::Full(size)),
             None => return None,
         };
         let how = How::Counted { argument: self.argument.clone(), count };
