@@ -78,6 +78,17 @@ pub(crate) fn replace(expression: &mut Expression, make: &mut dyn FnMut(&str, &V
         }
         Onward::Into
     });
+    expression.visit_mut(&mut |_, one| {
+        if let Expression::Text(parts) = one {
+            // What took the place of a part of a text may be one itself.
+            let opened = std::mem::take(parts).into_iter().flat_map(|part| match part {
+                Expression::Text(inner) => inner,
+                other => vec![other],
+            });
+            *parts = opened.collect();
+        }
+        Onward::Into
+    });
 }
 
 /// A literal with its replaced parts, `None` when nothing in it was replaced.

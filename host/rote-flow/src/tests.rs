@@ -6,6 +6,7 @@ mod bind;
 mod copied;
 mod credentials;
 mod crystallize;
+mod days;
 mod doubts;
 mod health;
 mod keys;

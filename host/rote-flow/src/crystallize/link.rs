@@ -72,18 +72,18 @@ pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
     Ok(())
 }
 
-/// The numbers that queries printed before a write, and where.
-pub(crate) fn printed_numbers(
+/// The single values that queries printed before a write, the last first, and where.
+pub(crate) fn printed_values(
     cx: &Context<'_>,
     draft: &Draft,
     step: &DraftStep,
     desk: &mut Desk,
-) -> Vec<(Reference, f64)> {
+) -> Vec<(Reference, Value)> {
     let seen = Occurrences::default();
     let linker = Linker::of(cx, draft, step, &seen, desk);
-    let number = |outputs: &[Value]| if let [one] = outputs { one.as_f64() } else { None };
+    let only = |outputs: &[Value]| if let [one] = outputs { Some(one.clone()) } else { None };
     let all = linker.prints().into_iter();
-    all.filter_map(|(read, outputs)| Some((Reference::new(read.step, read.jq), number(&outputs)?))).collect()
+    all.filter_map(|(read, outputs)| Some((Reference::new(read.step, read.jq), only(&outputs)?))).collect()
 }
 
 /// Where an answer has something.

@@ -1,8 +1,9 @@
-//! Numbers of a write that are sums or products. The parts are other numbers of that write, or what queries printed before it. Where a
-//! part is another one in each run, a total that stays would be wrong in silence, so it is asked; so is a number of a later write
-//! that is the same.
+//! Numbers of a write that are sums or products, and days that are some days from another one. The parts are other numbers of that
+//! write, or what queries printed before it. Where a part is another one in each run, a total that stays would be wrong in silence, so
+//! it is asked; so is a number of a later write that is the same.
 
 mod counts;
+mod days;
 mod formula;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,8 +46,12 @@ pub(crate) fn ask(
     // What is reckoned anew, by its number, and the call that had it first.
     let mut changing: BTreeMap<String, usize> = BTreeMap::new();
     for at in closure::needed(cx.trace, draft) {
+        if !draft.steps[at].is_write(cx.trace) {
+            continue;
+        }
+        days::ask(cx, draft, parameters, at, desk)?;
         let step = &draft.steps[at];
-        if !step.is_write(cx.trace) || step.for_each.is_some() {
+        if step.for_each.is_some() {
             continue;
         }
         let mut made = Totals::of(cx, draft, parameters, step, desk).ask(desk, &mut changing)?;
@@ -76,8 +81,9 @@ impl<'a, 'b> Totals<'a, 'b> {
         desk: &mut Desk,
     ) -> Self {
         let mut amounts = amounts(cx, step);
-        let printed = link::printed_numbers(cx, draft, step, desk).into_iter().take(MAX_PRINTED);
-        amounts.extend(printed.map(|(reference, number)| {
+        let printed = link::printed_values(cx, draft, step, desk).into_iter();
+        let printed = printed.filter_map(|(reference, value)| Some((reference, value.as_f64()?)));
+        amounts.extend(printed.take(MAX_PRINTED).map(|(reference, number)| {
             let reference = with_parameters(cx, draft, parameters, reference);
             let label = format!("`{}` of {}", reference.jq, reference.step);
             let name = last_field(&reference.jq).unwrap_or_else(|| "value".to_owned());
@@ -145,16 +151,7 @@ impl<'a, 'b> Totals<'a, 'b> {
             Some(Expression::From(reference)) if !reference.each => Some(reference.step.clone()),
             _ => None,
         });
-        let used = || self.step.uses().next().map(str::to_owned);
-        // Of parameters alone: any answer will do as the input of the program.
-        let earlier = || {
-            let kept = closure::needed(self.cx.trace, self.draft);
-            let mut before =
-                kept.iter().map(|at| &self.draft.steps[*at]).filter(|one| one.calls[0] < self.step.calls[0]);
-            let is_plain = |one: &&DraftStep| one.for_each.is_none() && one.when.is_none() && one.out.is_none();
-            before.find(is_plain).map(|one| one.id.clone())
-        };
-        let mut made = Reference::new(read.or_else(used).or_else(earlier)?, String::new());
+        let mut made = Reference::new(input(self.cx, self.draft, self.step, read)?, String::new());
         let mut plain = String::new();
         for term in formula {
             let factors = term.factors.iter().map(|at| operand(&mut made, &self.amounts[*at]));
@@ -193,6 +190,19 @@ impl<'a, 'b> Totals<'a, 'b> {
         );
         Question::of_value(id, (&self.step.id, &pointer), ask, Vec::new(), answers)
     }
+}
+
+/// The step whose answer is the input of a program of a write: the one that the program reads, else one that the write uses or that is
+/// done before it in each run, as any will do for parameters.
+fn input(cx: &Context<'_>, draft: &Draft, step: &DraftStep, read: Option<String>) -> Option<String> {
+    let used = || step.uses().next().map(str::to_owned);
+    let earlier = || {
+        let kept = closure::needed(cx.trace, draft);
+        let mut before = kept.iter().map(|at| &draft.steps[*at]).filter(|one| one.calls[0] < step.calls[0]);
+        let is_plain = |one: &&DraftStep| one.for_each.is_none() && one.when.is_none() && one.out.is_none();
+        before.find(is_plain).map(|one| one.id.clone())
+    };
+    read.or_else(used).or_else(earlier)
 }
 
 /// The answer that takes one of several formulas.

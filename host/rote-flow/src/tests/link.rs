@@ -299,7 +299,7 @@ async fn the_rest_of_a_text_with_a_parameter_is_asked_too() {
     let made = tale.wish(&asked).await.unwrap();
     assert_eq!(open(&made), ["source:s2/text"]);
     let made = tale.wish(&CrystallizeRequest { answers: answers.into(), ..asked }).await.unwrap();
-    let text = json!([{"$text": [{"$param": "who"}, ": closes #"]}, from("s1", ".items[0].number")]);
+    let text = json!([{"$param": "who"}, ": closes #", from("s1", ".items[0].number")]);
     assert_eq!(steps(&made)["s2"]["text"], json!({"$text": text}));
 }
 

@@ -1,0 +1,199 @@
+//! Days of a write that lie some days before or after one that is another one in each run: a parameter, what the write has from
+//! elsewhere, what a query printed. The day that was typed would be wrong in silence, so it is asked.
+
+use std::ops::Range;
+
+use jiff::civil::Date;
+use rote_plan::{Bound, Expression, Reference};
+use rote_types::command;
+use serde_json::Value;
+
+use super::super::bind::{known, with_parameters};
+use super::super::context::Context;
+use super::super::desk::Desk;
+use super::super::draft::{Draft, DraftStep};
+use super::super::link::{self, place_name};
+use super::super::parameters::Parameters;
+use super::super::path::{Segment, jq_of};
+use super::super::words::{day_of, days, joined};
+use super::{input, word};
+use crate::FlowError;
+use crate::literals::{references, replace, walk_literals};
+use crate::question::{Answer, Question, QuestionId};
+
+/// Most days between two of which one was reckoned from the other: a year.
+const MAX_DAYS: i32 = 366;
+/// Most days from one that a query printed, unless they are whole weeks: others are far from it by chance.
+const MAX_FROM_PRINTED: i32 = 31;
+/// Most ways that are offered for one day.
+const MAX_WAYS: usize = 3;
+
+/// A day that is another one in each run.
+struct Base {
+    label: String,
+    day: Date,
+    from: Bound,
+    is_printed: bool,
+}
+
+/// A day in a literal.
+struct Day {
+    pointer: String,
+    text: String,
+    range: Range<usize>,
+}
+
+/// Asks about the days of a write, and puts in those that are to be reckoned.
+pub(super) fn ask(
+    cx: &Context<'_>,
+    draft: &mut Draft,
+    parameters: &Parameters,
+    at: usize,
+    desk: &mut Desk,
+) -> Result<(), FlowError> {
+    let step = &draft.steps[at];
+    let bases = bases(cx, draft, parameters, step, desk);
+    let mut made: Vec<(Day, Expression)> = Vec::new();
+    for day in typed(step).into_iter().filter(|_| !bases.is_empty()) {
+        let ways = day.ways(&bases);
+        if ways.is_empty() {
+            continue;
+        }
+        let offered: Vec<Option<Expression>> =
+            ways.iter().map(|(base, apart)| reckoned(cx, draft, parameters, (step, &day), base, *apart)).collect();
+        let taken = desk.ask(day.question(step, &ways, &offered))?;
+        let given = (1..).zip(offered).find(|(number, _)| word(*number) == taken).and_then(|(_, offered)| offered);
+        made.extend(given.map(|given| (day, given)));
+    }
+    replace(&mut draft.steps[at].arguments, &mut |pointer, literal| {
+        let here = |(day, _): &&(Day, Expression)| day.pointer == pointer && literal.as_str() == Some(&day.text);
+        let parts = made.iter().filter(here).map(|(day, made)| (day.range.clone(), made.clone()));
+        let all = joined(literal.as_str()?, parts)?;
+        Some(match all {
+            Expression::Text(mut parts) if parts.len() == 1 => parts.remove(0),
+            other => other,
+        })
+    });
+    Ok(())
+}
+
+/// The day that a text is, or that it is a time of.
+fn date_of(text: &str) -> Option<Date> {
+    let day = day_of(text).unwrap_or(text);
+    (days(day).next()?.len() == day.len()).then(|| day.parse().ok()).flatten()
+}
+
+/// The days that a step has as they were typed.
+fn typed(step: &DraftStep) -> Vec<Day> {
+    let mut found = Vec::new();
+    walk_literals(&step.arguments, &mut |pointer, literal| {
+        let text = literal.as_str().unwrap_or_default();
+        let of_time = day_of(text).map(|day| 0..day.len());
+        found.extend(of_time.into_iter().chain(days(text)).map(|range| {
+            let (pointer, text) = (pointer.to_owned(), text.to_owned());
+            Day { pointer, text, range }
+        }));
+    });
+    found
+}
+
+/// The days that are others in each run, the likeliest first.
+fn bases(cx: &Context<'_>, draft: &Draft, parameters: &Parameters, step: &DraftStep, desk: &mut Desk) -> Vec<Base> {
+    let mut found: Vec<Base> = Vec::new();
+    let mut add = |label: String, value: &Value, from: Bound, is_printed: bool| {
+        let day = value.as_str().and_then(date_of);
+        let day = day.filter(|day| found.iter().all(|base: &Base| base.day != *day));
+        found.extend(day.map(|day| Base { label, day, from, is_printed }));
+    };
+    for (name, example) in parameters.longest_first() {
+        add(format!("parameter `{name}`"), example, Bound::Param(name.to_owned()), false);
+    }
+    references(&step.arguments, &mut |pointer, reference| {
+        if let Some(sent) = step.call(cx.trace).arguments.pointer(pointer).filter(|_| !reference.each) {
+            add(format!("`{}`", place_name(pointer)), sent, Bound::From(Box::new(reference.clone())), false);
+        }
+    });
+    for (reference, value) in link::printed_values(cx, draft, step, desk) {
+        let mut read = |reference: Reference, value: &Value| {
+            let label = format!("`{}` of {}", reference.jq, reference.step);
+            let reference = with_parameters(cx, draft, parameters, reference);
+            add(label, value, Bound::From(Box::new(reference)), true);
+        };
+        for (name, member) in value.as_object().into_iter().flatten() {
+            let jq = format!("{} | {}", reference.jq, jq_of(&[Segment::Key(name.clone())]));
+            read(Reference { jq, ..reference.clone() }, member);
+        }
+        read(reference, &value);
+    }
+    found
+}
+
+/// The program that reckons a day, provided that it gives the recorded one.
+fn reckoned(
+    cx: &Context<'_>,
+    draft: &Draft,
+    parameters: &Parameters,
+    (step, day): (&DraftStep, &Day),
+    base: &Base,
+    apart: i32,
+) -> Option<Expression> {
+    let read = match &base.from {
+        Bound::From(reference) => Some(reference.step.clone()),
+        Bound::Param(_) => None,
+    };
+    let sign = if apart < 0 { '-' } else { '+' };
+    let jq = format!("($day[0:10] + \"T00:00:00Z\" | fromdate {sign} {} * 86400 | todate)[0:10]", apart.unsigned_abs());
+    let mut made = Reference::new(input(cx, draft, step, read)?, jq);
+    made.with.insert("day".to_owned(), base.from.clone());
+    let value = known(cx, draft, parameters, &Bound::From(Box::new(made.clone())))?;
+    (value.as_str() == Some(day.day())).then_some(Expression::From(made))
+}
+
+impl Day {
+    fn day(&self) -> &str {
+        &self.text[self.range.clone()]
+    }
+
+    /// The days from which this one may have been reckoned, with how many days it is after each.
+    fn ways<'b>(&self, bases: &'b [Base]) -> Vec<(&'b Base, i32)> {
+        let Ok(day) = self.day().parse::<Date>() else { return Vec::new() };
+        let way = |base: &'b Base| {
+            let apart = (day - base.day).get_days();
+            let near = apart.abs() <= MAX_DAYS && apart != 0;
+            let told = !base.is_printed || apart.abs() <= MAX_FROM_PRINTED || apart % 7 == 0;
+            (near && told).then_some((base, apart))
+        };
+        bases.iter().filter_map(way).take(MAX_WAYS).collect()
+    }
+
+    fn question(&self, step: &DraftStep, ways: &[(&Base, i32)], offered: &[Option<Expression>]) -> Question {
+        let (pointer, day) = (&self.pointer, self.day());
+        let is_whole = self.range.len() == self.text.len() || day_of(&self.text).is_some();
+        let spot = if is_whole { pointer.clone() } else { format!("{pointer}{{{day}}}") };
+        let id = QuestionId::at(QuestionId::Source, &step.id, &spot);
+        let said: Vec<String> = ways.iter().map(|(base, apart)| says(&base.label, *apart)).collect();
+        let fits = (1..).zip(&said).zip(offered).filter(|(_, made)| made.is_some());
+        let mut answers: Vec<Answer> = fits
+            .map(|((number, said), _)| Answer::by_id(&id, word(number), format!("in each run it is {said}")))
+            .collect();
+        let flag = command("--no-link").argument(format!("{}:{spot}", step.id));
+        answers.push(Answer::new(
+            "always",
+            format!("it is {day} in each run, or the parameter that a `--param` makes of it"),
+            flag,
+        ));
+        let ask = format!(
+            "{} `{day}` of {} was {}, which is another day in other runs: does it stay?",
+            place_name(pointer),
+            step.id,
+            said.join(", or ")
+        );
+        Question::of_value(id, (&step.id, pointer), ask, Vec::new(), answers)
+    }
+}
+
+/// How a day lies to another one, in words.
+fn says(label: &str, apart: i32) -> String {
+    let unit = if apart.abs() == 1 { "day" } else { "days" };
+    format!("{} {unit} {} {label}", apart.abs(), if apart < 0 { "before" } else { "after" })
+}

@@ -1,0 +1,65 @@
+//! Days that were reckoned in the head from one that is another one in each run.
+
+use serde_json::json;
+
+use super::reckoned::{answered, words};
+use super::tale::{Tale, open, steps};
+
+/// A job that reads a thing and makes another one with these arguments.
+async fn made_from(query: Option<&str>, mut arguments: serde_json::Value) -> Tale {
+    let mut tale = Tale::new();
+    let lent = json!({"id": 7, "title": "Atlas", "due_date": "2026-12-01", "at": "2026-01-05"});
+    tale.call("getIssue", json!({"issue_id": 7}), lent).await;
+    if let Some(query) = query {
+        tale.query(1, query);
+    }
+    arguments["estimate"] = json!("@1{.id}");
+    tale.call("createIssue", arguments, json!({"id": 9})).await;
+    tale
+}
+
+#[tokio::test]
+async fn a_day_some_days_from_a_parameter_is_asked_wherever_it_stands() {
+    let sent = json!({"due_date": "2026-12-09", "sprint": "2026-11-24T09:00:00Z", "text": "from 2026-11-25 to 2026-12-09",
+        "title": "2026-11-25"});
+    let tale = made_from(None, sent).await;
+    let day = [("day", Some("2026-11-25"))];
+    let asked = ["source:s2/due_date", "source:s2/sprint", "source:s2/text{2026-12-09}"];
+    let made = answered(&tale, &day, &[]).await;
+    assert_eq!(open(&made), asked);
+    for id in asked {
+        assert_eq!(words(&made, id), ["reckoned", "always"], "{id}");
+    }
+    let made = answered(&tale, &day, &asked.map(|id| (id, "reckoned"))).await;
+    assert!(open(&made).is_empty(), "{:?}", open(&made));
+    let step = &steps(&made)["s2"];
+    let reckoned = |sign: char, days: u32| {
+        let jq = format!("($day[0:10] + \"T00:00:00Z\" | fromdate {sign} {days} * 86400 | todate)[0:10]");
+        json!({"$from": {"step": "s1", "jq": jq, "with": {"day": {"$param": "day"}}}})
+    };
+    assert_eq!(step["due_date"], reckoned('+', 14));
+    assert_eq!(step["sprint"], json!({"$text": [reckoned('-', 1), "T09:00:00Z"]}));
+    assert_eq!(step["text"], json!({"$text": ["from ", {"$param": "day"}, " to ", reckoned('+', 14)]}));
+    assert!(open(&answered(&tale, &[], &[]).await).is_empty(), "nothing is another day in another run");
+}
+
+#[tokio::test]
+async fn a_day_some_days_from_one_that_a_query_printed_is_asked() {
+    for (query, day, asked) in [
+        (".due_date", "2026-12-15", true),
+        ("{id, due_date}", "2026-12-15", true),
+        (".at", "2026-12-15", false),
+        (".title", "2026-12-15", false),
+    ] {
+        let tale = made_from(Some(query), json!({"title": "Again", "due_date": day})).await;
+        let made = tale.made(&[]).await;
+        let id = "source:s2/due_date";
+        assert_eq!(open(&made).contains(&id), asked, "{query}: {:?}", open(&made));
+        if asked {
+            let made = answered(&tale, &[], &[(id, "reckoned")]).await;
+            assert!(steps(&made)["s2"]["due_date"].to_string().contains("+ 14 * 86400"), "{query}");
+            let made = answered(&tale, &[], &[(id, "always")]).await;
+            assert!(open(&made).is_empty() && steps(&made)["s2"]["due_date"] == day);
+        }
+    }
+}
