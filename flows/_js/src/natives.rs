@@ -59,6 +59,7 @@ fn add_workspace(natives: &Object<'_>) -> Result<()> {
 fn add_output(natives: &Object<'_>) -> Result<()> {
     natives.set("now", Func::from(|| milliseconds(clock::now())))?;
     natives.set("elapsed", Func::from(|| milliseconds(clock::elapsed())))?;
+    natives.set("sleep", Func::from(sleep))?;
     natives.set("random", Func::from(random))?;
     natives.set("human", Func::from(|text: String| output::human(&text)))?;
     natives.set("summary", Func::from(|text: String| output::summary(&text)))?;
@@ -69,6 +70,12 @@ fn add_output(natives: &Object<'_>) -> Result<()> {
 fn start(adapter: String, tool: String, arguments: String) -> String {
     let call = tools::ToolCall { adapter, tool, arguments };
     outcome(tools::start(&call), |task| task.to_string())
+}
+
+/// The SDK gives whole milliseconds that fit a double exactly.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+fn sleep(milliseconds: f64) {
+    clock::sleep(milliseconds as u64);
 }
 
 fn wait_any(open: Vec<u32>) -> String {

@@ -6,7 +6,7 @@ use rote_plan::{Call, Host, Place, RunError, RunStatus, Status, Step, StepOutcom
 use serde_json::Value;
 
 use crate::rote::base::types::{Cause, Error, ResponseRef};
-use crate::rote::host::{output, query, tasks, tools};
+use crate::rote::host::{clock, output, query, tasks, tools};
 
 /// The host's typed error, with a text.
 pub(crate) struct StepError {
@@ -102,6 +102,11 @@ impl Host for PlanHost {
 
     fn query_value(&mut self, value: &Value, program: &str) -> Result<Vec<Value>, StepError> {
         read_outputs(query::value(&value.to_string(), program))
+    }
+
+    fn pause(&mut self, milliseconds: u64) -> Result<(), StepError> {
+        clock::sleep(milliseconds);
+        Ok(())
     }
 
     fn is_final(&self, error: &StepError) -> bool {

@@ -67,6 +67,7 @@ fn failure(error: RunError<StepError>) -> Error {
         RunError::Host { source } => source.error,
         RunError::Missing { cause: Some(cause), .. } => failure(*cause),
         RunError::Missing { .. } => own(Cause::NotFound(text)),
+        RunError::Never { .. } => own(Cause::Upstream(text)),
         RunError::Value { .. } => invalid("", text),
         RunError::Parameters { missing, unknown } => {
             let problem = |kind: &str, name: String| Problem {

@@ -24,6 +24,12 @@ impl Clock {
         Duration::from_millis(self.host.elapsed())
     }
 
+    /// Waits, to the millisecond; calls that were started go on. A replay does not wait, and a run that is resumed does not wait
+    /// again. Only the time of the run (`rote run --timeout`) bounds it.
+    pub fn sleep(&self, time: Duration) {
+        self.host.sleep(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    }
+
     /// Returns random bytes, at most 65,536.
     #[must_use]
     pub fn random(&self, len: u32) -> Vec<u8> {

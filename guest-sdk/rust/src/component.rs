@@ -155,6 +155,10 @@ impl Imports {
         clock::elapsed()
     }
 
+    pub(crate) fn sleep(&self, milliseconds: u64) {
+        clock::sleep(milliseconds);
+    }
+
     pub(crate) fn random(&self, len: u32) -> Vec<u8> {
         clock::random(len)
     }

@@ -62,6 +62,7 @@ pub(crate) trait Host {
 
     fn now(&self) -> u64;
     fn elapsed(&self) -> u64;
+    fn sleep(&self, milliseconds: u64);
     fn random(&self, len: u32) -> Vec<u8>;
 
     fn query_response(&self, id: u64, program: &str) -> Result<Vec<String>>;

@@ -27,6 +27,9 @@ mod paged;
 #[rustfmt::skip]
 #[path = "emitted/repeated.rs"]
 mod repeated;
+#[rustfmt::skip]
+#[path = "emitted/waited.rs"]
+mod waited;
 
 fn forms() -> Vec<Value> {
     serde_json::from_str(include_str!("emitted/forms.json")).unwrap()
@@ -52,7 +55,7 @@ fn host(form: &Value) -> FakeHost {
 #[test]
 fn each_does_what_its_plan_did() {
     let forms = forms();
-    assert_eq!(forms.len(), 7);
+    assert_eq!(forms.len(), 8);
     for form in &forms {
         let name = form["name"].as_str().unwrap();
         for run in form["runs"].as_array().unwrap() {
@@ -65,6 +68,7 @@ fn each_does_what_its_plan_did() {
                 "made" => made::run(&host, parameters),
                 "paged" => paged::run(&host, parameters),
                 "repeated" => repeated::run(&host, parameters),
+                "waited" => waited::run(&host, parameters),
                 other => panic!("`{other}` is not among the sources"),
             };
             let calls: Vec<Value> = host
@@ -73,6 +77,7 @@ fn each_does_what_its_plan_did() {
                 .map(|call| json!({"adapter": call.adapter, "tool": call.tool, "arguments": call.arguments}))
                 .collect();
             assert_eq!(Value::Array(calls), run["calls"], "{name}");
+            assert_eq!(host.slept().as_millis(), u128::from(run["slept"].as_u64().unwrap()), "{name}");
             assert_eq!(result.ok(), run["result"].get("ok").cloned(), "{name}");
         }
     }

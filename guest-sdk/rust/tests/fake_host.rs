@@ -215,6 +215,9 @@ fn time_and_randomness_are_the_same_in_every_test() {
     assert_eq!((clock.now(), clock.elapsed()), (start, Duration::ZERO));
     host.advance(Duration::from_millis(1_500));
     assert_eq!((clock.now(), clock.elapsed()), (start + Duration::from_millis(1_500), Duration::from_millis(1_500)));
+    clock.sleep(Duration::from_millis(500));
+    assert_eq!((host.slept(), clock.elapsed()), (Duration::from_millis(500), Duration::from_secs(2)));
+    clock.sleep(Duration::MAX);
     let (first, second) = (clock.random(8), clock.random(8));
     assert_ne!(first, second);
     host.set_seed(0);

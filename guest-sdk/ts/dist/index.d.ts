@@ -452,5 +452,11 @@ export declare function runPreflight(rote: Rote, { adapters }: PreflightOptions)
  * effects at its top level guards them with it; one that exports a function needs no guard.
  */
 export declare function isLintMode(): boolean;
+/**
+ * Waits so many milliseconds. Calls that were started go on; nothing else of the flow does. A replay does not wait, and a run
+ * that is resumed does not wait again. Only the time of the run (`rote run --timeout`) bounds it. What is not a number from 0 to
+ * 2^53 - 1 is refused.
+ */
+export declare function sleep(milliseconds: number): Promise<void>;
 
 export {};

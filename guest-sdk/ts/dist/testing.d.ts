@@ -122,6 +122,8 @@ export interface Host {
 	now(): number;
 	/** Milliseconds since the run began. */
 	elapsed(): number;
+	/** Waits; calls that were started go on. */
+	sleep(milliseconds: number): void;
 	/** At most 65,536 random bytes. */
 	random(length: number): Uint8Array;
 	human(text: string): void;
@@ -200,6 +202,7 @@ export declare class FakeHost implements Host {
 	queryValue(input: Json, program: string): Json[];
 	now(): number;
 	elapsed(): number;
+	sleep(milliseconds: number): void;
 	random(length: number): Uint8Array;
 	human(text: string): void;
 	summary(text: string): void;

@@ -1,6 +1,6 @@
 /**
  * The globals of a flow: what scripts expect of an engine, all from the host, so that a replay sees the same.
- * `Date` is the engine's own and asks the host for the time. There are no timers: nothing here can wait.
+ * `Date` is the engine's own and asks the host for the time. There are no timers: `sleep` of the SDK waits.
  */
 
 import type { Host, LogLevel } from "./host.js";

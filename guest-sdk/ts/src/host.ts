@@ -76,6 +76,8 @@ export interface Host {
   now(): number;
   /** Milliseconds since the run began. */
   elapsed(): number;
+  /** Waits; calls that were started go on. */
+  sleep(milliseconds: number): void;
   /** At most 65,536 random bytes. */
   random(length: number): Uint8Array;
   human(text: string): void;

@@ -44,6 +44,7 @@ export { Query, type ResponseId } from "./query.js";
 export { Response, type ResponseRef } from "./response.js";
 export { Rote } from "./rote.js";
 export { isLintMode } from "./runtime.js";
+export { sleep } from "./sleep.js";
 export { Task } from "./task.js";
 export { type CancelSignal, type TaskOptions, TaskQueue } from "./task_queue.js";
 export { TokenManager, type TokenStatus } from "./tokens.js";

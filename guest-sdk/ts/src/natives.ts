@@ -24,6 +24,7 @@ export interface Natives {
   queryValue(input: string, program: string): string;
   now(): number;
   elapsed(): number;
+  sleep(milliseconds: number): void;
   random(length: number): Uint8Array;
   human(text: string): void;
   summary(text: string): void;
@@ -38,6 +39,7 @@ export function nativeHost(natives: Natives): Host {
     ...nativeWorkspace(natives),
     now: () => natives.now(),
     elapsed: () => natives.elapsed(),
+    sleep: (milliseconds) => natives.sleep(milliseconds),
     random: (length) => natives.random(length),
     human: (line) => natives.human(text(line)),
     summary: (line) => natives.summary(text(line)),

@@ -79,6 +79,8 @@ export class FakeHost implements Host {
   readonly #bodies: Json[] = [];
   readonly #open = new Map<TaskId, OpenCall>();
   #resultGiven = false;
+  /** Milliseconds. */
+  #slept = 0;
 
   constructor(options: FakeOptions = {}) {
     this.#options = options;
@@ -166,11 +168,15 @@ export class FakeHost implements Host {
   }
 
   now(): number {
-    return this.#options.now ?? 0;
+    return (this.#options.now ?? 0) + this.#slept;
   }
 
   elapsed(): number {
-    return 0;
+    return this.#slept;
+  }
+
+  sleep(milliseconds: number): void {
+    this.#slept += milliseconds;
   }
 
   random(length: number): Uint8Array {

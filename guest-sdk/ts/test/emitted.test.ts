@@ -11,10 +11,11 @@ import given from "./emitted/given.ts";
 import made from "./emitted/made.ts";
 import paged from "./emitted/paged.ts";
 import repeated from "./emitted/repeated.ts";
+import waited from "./emitted/waited.ts";
 
 // What rote writes for a plan does what the plan did. The sources and `forms.json` are written by the tests of the
 // host's crate `rote-flow`.
-const flows = { absent, asked, found, given, made, paged, repeated } as unknown as Record<string, (parameters: object) => unknown>;
+const flows = { absent, asked, found, given, made, paged, repeated, waited } as unknown as Record<string, (parameters: object) => unknown>;
 
 for (const { name, answers, runs, queries } of forms) {
   const known = new Map(queries.map(({ input, program, outputs }) => [JSON.stringify([input, program]), outputs as Json[]]));
@@ -24,7 +25,7 @@ for (const { name, answers, runs, queries } of forms) {
     assert.ok(outputs, `the plan did not ask \`${program}\` of ${JSON.stringify(input)}`);
     return outputs;
   };
-  runs.forEach(({ parameters, calls, result }, number) => {
+  runs.forEach(({ parameters, calls, slept, result }, number) => {
     test(`the source of \`${name}\` does what the plan did (${number + 1})`, async () => {
       const bodies = answers as Record<string, Json & { $in_order?: Json[] }>;
       const answer = (call: string): (() => Json) => {
@@ -39,6 +40,7 @@ for (const { name, answers, runs, queries } of forms) {
       assert.ok(flow);
       const run = await runFlow(flow, parameters, host);
       assert.deepEqual(host.calls, calls);
+      assert.equal(host.elapsed(), slept);
       if ("ok" in result) assert.deepEqual(run.result, result.ok);
       else assert.ok(run.error, `the plan failed: ${result.error}`);
     });

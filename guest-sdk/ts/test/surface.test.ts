@@ -15,6 +15,7 @@ import {
   Rote,
   RoteError,
   runPreflight,
+  sleep,
   TokenManager,
 } from "../src/index.js";
 import { FakeHost, runFlow } from "../src/testing.js";
@@ -27,9 +28,24 @@ test("the SDK exports what flows are written against", () => {
     ..."Adapter AdapterChecker AdapterRegistry Executor Files FlowOutput Flows Query Response Rote RoteError Task".split(" "),
     ..."TaskQueue TokenManager Variables extractContent getExpectedFingerprint initAutoTracking isLintMode".split(" "),
     "runPreflight",
+    "sleep",
     ...errors.split(" ").map((name) => `${name}Error`),
   ];
   assert.deepEqual(Object.keys(sdk).sort(), names.sort());
+});
+
+test("a flow waits for a number of milliseconds, and not for anything else", async () => {
+  const host = new FakeHost({ now: 1_000, tools: { "calendar/list": () => [] } });
+  const flow = async () => {
+    const call = (await Rote.workspace("w")).adapter("calendar").call("list");
+    await sleep(1_500.2);
+    await call;
+    for (const wrong of [-1, Number.NaN, Number.POSITIVE_INFINITY, "5" as unknown as number]) {
+      await assert.rejects(sleep(wrong), { kind: "invalid-input" });
+    }
+    return [host.now(), host.elapsed()];
+  };
+  assert.deepEqual((await runFlow(flow, {}, host)).result, [2_501, 1_501]);
 });
 
 test("a drifted adapter is refused in the words of the specification", async () => {

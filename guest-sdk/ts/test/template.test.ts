@@ -23,6 +23,7 @@ const answers: Record<string, (...args: never[]) => unknown> = {
   queryValue: () => ok([]),
   now: () => 1,
   elapsed: () => 42,
+  sleep: () => undefined,
   random: (length: number) => Uint8Array.from({ length }, (_, index) => (index * 37 + 11) % 256),
   result: () => ok(null),
 };

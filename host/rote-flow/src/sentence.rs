@@ -8,6 +8,8 @@ mod phrase;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use rote_plan::{Expression, MAX_PAGES, OnError, Plan, Step};
 use rote_types::{Access, Method};
 use serde::Serialize;
@@ -147,6 +149,11 @@ fn circumstances(words: &Words<'_>, step: &Step) -> Vec<String> {
             format!("page after page, counted by `{argument}`, to the last, at most {MAX_PAGES}")
         }
         (Some(_), None) => format!("page after page to the last, at most {MAX_PAGES}"),
+    }));
+    found.extend(step.until.as_ref().map(|until| {
+        let pause = Duration::from_millis(until.pause);
+        let never = until.never.as_ref().map(|never| format!("; the run stops where `{never}`")).unwrap_or_default();
+        format!("again every {pause:?} until `{}`, at most {} times{never}", until.jq, until.most)
     }));
     if let Some(condition) = &step.when {
         found.push(format!("only when {}", words.condition(condition)));

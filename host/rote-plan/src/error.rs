@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::{MAX_CONCURRENCY, Status};
+use crate::{MAX_CONCURRENCY, MAX_PAUSE, MAX_READS, Status};
 
 /// A plan that is not well formed. Its author is to blame; running it again does not help.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +90,11 @@ pub enum PlanError {
         /// The step.
         step: String,
     },
+    /// What a step's `until` says is empty or out of bounds, or it has a `for_each` or `pages` too.
+    Until {
+        /// The step.
+        step: String,
+    },
     /// A comparison lacks its right side, or has one that its operator does not take.
     Comparison {
         /// The step.
@@ -126,6 +131,10 @@ impl fmt::Display for PlanError {
             Self::Concurrency { step } => write!(
                 f,
                 "step `{step}` has a wrong `max_concurrency`: it is 1 to {MAX_CONCURRENCY} and goes with `for_each`"
+            ),
+            Self::Until { step } => write!(
+                f,
+                "step `{step}` has a wrong `until`: it has `jq`, `pause` (1 to {MAX_PAUSE} milliseconds) and `most` (2 to {MAX_READS} calls), and goes with neither `for_each` nor `pages`"
             ),
             Self::Pages { step } => {
                 write!(
@@ -173,6 +182,17 @@ pub enum RunError<E> {
         /// What is wrong with it.
         message: String,
     },
+    /// What a step waits for was not so in any of its answers.
+    Never {
+        /// The step.
+        step: String,
+        /// The program that asks for it.
+        jq: String,
+        /// How many calls were made.
+        calls: usize,
+        /// The program that says of the last one that it will never be so; none where it was one too many.
+        because: Option<String>,
+    },
     /// The result needs a step that did not complete.
     Missing {
         /// Who needs it: `result`.
@@ -212,6 +232,11 @@ impl<E: fmt::Display> fmt::Display for RunError<E> {
             Self::Step { step, source } => write!(f, "step `{step}` failed: {source}"),
             Self::Reference { by, message } => write!(f, "`{by}` needs a value that is not there: {message}"),
             Self::Value { by, message } => write!(f, "`{by}` cannot use a value: {message}"),
+            Self::Never { step, jq, calls, because } => {
+                let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
+                write!(f, "step `{step}` waited in vain: `{jq}` was not so in {calls}")?;
+                because.as_ref().map_or(Ok(()), |never| write!(f, ", and `{never}` says that it will not be"))
+            }
             Self::Missing { by, step, status, .. } => {
                 write!(f, "`{by}` needs step `{step}`, which is {status}; only a `$default` does without")
             }

@@ -30,6 +30,10 @@ pub const MAX_ITEMS: usize = 1_000;
 pub const DEFAULT_CONCURRENCY: usize = 10;
 /// Most pages of one `pages` step; one more is an error, not an end.
 pub const MAX_PAGES: usize = 100;
+/// Most calls of one step with `until`.
+pub const MAX_READS: usize = 1_000;
+/// Longest pause between two calls of one step with `until`, in milliseconds: an hour.
+pub const MAX_PAUSE: u64 = 3_600_000;
 /// Most that a step may say. The host's own bound holds besides.
 pub const MAX_CONCURRENCY: usize = 16;
 
@@ -92,9 +96,27 @@ pub struct Step {
     /// It reads a list page by page, one call for each, as long as an answer names another one. Not with `for_each`.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub pages: Option<Pages>,
+    /// It is made again and again until something is so; what a reference finds is the last answer. Not with `for_each` or `pages`.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub until: Option<Until>,
     /// What its failure means for the run.
     #[serde(default, skip_serializing_if = "OnError::is_stop")]
     pub on_error: OnError,
+}
+
+/// What a step waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Until {
+    /// The jq program that says of an answer whether it is so; no output, null and false are no.
+    pub jq: String,
+    /// The one that says, where it is not so, that it will never be: the step fails then.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub never: Option<String>,
+    /// Milliseconds between an answer and the call behind it, 1 to [`MAX_PAUSE`].
+    pub pause: u64,
+    /// Most calls, 2 to [`MAX_READS`]. When the answer of the last one is not so, the step fails.
+    pub most: usize,
 }
 
 /// How a list is read page by page. What a reference finds is the last answer with the items of all pages.
@@ -183,8 +205,15 @@ impl Step {
             for_each: None,
             max_concurrency: None,
             pages: None,
+            until: None,
             on_error: OnError::Stop,
         }
+    }
+
+    /// Whether it makes one call, if any.
+    #[must_use]
+    pub fn is_one_call(&self) -> bool {
+        self.for_each.is_none() && self.pages.is_none() && self.until.is_none()
     }
 
     /// Returns every expression of the step: the sides of its condition, `for_each`, the arguments.
@@ -370,6 +399,9 @@ fn check_step(step: &Step) -> Result<(), PlanError> {
     if let Some(pages) = &step.pages {
         check_pages(step, pages)?;
     }
+    if let Some(until) = &step.until {
+        check_until(step, until)?;
+    }
     let Some(condition) = &step.when else { return Ok(()) };
     if condition.depth() > MAX_DEPTH {
         return Err(PlanError::TooLarge { what: "levels of nesting", limit: MAX_DEPTH });
@@ -395,6 +427,19 @@ fn check_pages(step: &Step, pages: &Pages) -> Result<(), PlanError> {
         return Err(PlanError::Pages { step: step.id.clone() });
     }
     if next.len().max(items.len()) > MAX_PROGRAM_BYTES {
+        return Err(PlanError::TooLarge { what: "bytes in a jq program", limit: MAX_PROGRAM_BYTES });
+    }
+    Ok(())
+}
+
+fn check_until(step: &Step, until: &Until) -> Result<(), PlanError> {
+    let Until { jq, never, pause, most } = until;
+    let is_empty = jq.is_empty() || never.as_ref().is_some_and(String::is_empty);
+    let bounded = (1..=MAX_PAUSE).contains(pause) && (2..=MAX_READS).contains(most);
+    if step.for_each.is_some() || step.pages.is_some() || is_empty || !bounded {
+        return Err(PlanError::Until { step: step.id.clone() });
+    }
+    if jq.len().max(never.as_ref().map_or(0, String::len)) > MAX_PROGRAM_BYTES {
         return Err(PlanError::TooLarge { what: "bytes in a jq program", limit: MAX_PROGRAM_BYTES });
     }
     Ok(())

@@ -80,6 +80,12 @@ pub trait Host {
     /// When the program fails.
     fn query_value(&mut self, value: &Value, program: &str) -> Result<Vec<Value>, Self::Error>;
 
+    /// Lets so many milliseconds pass. Calls that are in flight go on.
+    ///
+    /// # Errors
+    /// When the run is not to go on.
+    fn pause(&mut self, milliseconds: u64) -> Result<(), Self::Error>;
+
     /// Whether a failure stops the run even where the plan says to continue, such as a call that a person must
     /// confirm first.
     fn is_final(&self, _error: &Self::Error) -> bool {
@@ -303,7 +309,7 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
         match outcome {
             Ok(response) => {
                 self.host.finished(place, Ok(&response));
-                let next = self.next_page(position, &response);
+                let next = self.next_page(position, &response).and_then(|()| self.again(position, &response));
                 self.progress.states[position].outcome.responses.insert(item, response);
                 if let Err(error) = next {
                     self.fail(position, None, error);
@@ -354,6 +360,31 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
         Ok(())
     }
 
+    /// Takes note that a call is made once more, after a pause, unless what the step waits for is so.
+    fn again(&mut self, position: usize, response: &H::Response) -> Result<(), RunError<H::Error>> {
+        let state = &mut self.progress.states[position];
+        let Some(until) = &state.step.until else { return Ok(()) };
+        let by = &state.step.id;
+        let failed = |source| RunError::Step { step: by.clone(), source };
+        let mut says = |program: &str| -> Result<bool, RunError<H::Error>> {
+            let outputs = self.host.query(response, program).map_err(failed)?;
+            Ok(outputs.iter().any(|output| !matches!(output, Value::Null | Value::Bool(false))))
+        };
+        if says(&until.jq)? {
+            return Ok(());
+        }
+        let (calls, ended) = (state.items.len(), until.never.as_ref().map_or(Ok(false), |never| says(never))?);
+        if ended || calls >= until.most {
+            let because = until.never.clone().filter(|_| ended);
+            return Err(RunError::Never { step: by.clone(), jq: until.jq.clone(), calls, because });
+        }
+        if self.failure.is_none() {
+            self.host.pause(until.pause).map_err(failed)?;
+        }
+        state.items.push(None);
+        Ok(())
+    }
+
     /// Takes note of a failure: of a call, or with no item of the step.
     pub(crate) fn fail(&mut self, position: usize, item: Option<usize>, error: RunError<H::Error>) {
         let state = &mut self.progress.states[position];
@@ -377,8 +408,8 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
             return false;
         }
         if *failed > 0 || left {
-            // Some of the pages would look like all.
-            let none = outcome.responses.is_empty() || step.pages.is_some();
+            // Some of the pages would look like all, and an answer that was waited on like the one that was waited for.
+            let none = outcome.responses.is_empty() || step.pages.is_some() || step.until.is_some();
             outcome.status = if none { Status::Failed } else { Status::Partial };
         }
         *phase = Phase::Ended;

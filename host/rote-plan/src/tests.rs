@@ -5,6 +5,7 @@ mod foresight;
 mod pages;
 mod random;
 mod steps;
+mod until;
 mod visit;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,8 @@ struct Fake {
     log: Vec<String>,
     /// Programs that ran on values.
     value_queries: Vec<String>,
+    /// Bodies of tool `poll`, one after the other.
+    turns: Vec<Value>,
 }
 
 impl Fake {
@@ -37,6 +40,10 @@ impl Fake {
         }
         if tool == "echo" {
             return Ok(arguments);
+        }
+        if tool == "poll" {
+            let before = self.started[..task].iter().filter(|(tool, _)| tool == "poll").count();
+            return self.turns.get(before).ok_or_else(|| format!("no turn {before}"));
         }
         if tool == "pages" {
             let page = arguments.get("page").map_or("first".to_owned(), crate::text_of);
@@ -91,6 +98,11 @@ impl Host for Fake {
     fn query_value(&mut self, value: &Value, program: &str) -> Result<Vec<Value>, String> {
         self.value_queries.push(program.to_owned());
         jq(value, program)
+    }
+
+    fn pause(&mut self, milliseconds: u64) -> Result<(), String> {
+        self.log.push(format!("pause {milliseconds}"));
+        Ok(())
     }
 
     fn is_final(&self, error: &String) -> bool {

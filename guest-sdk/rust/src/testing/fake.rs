@@ -124,6 +124,12 @@ impl FakeHost {
         self.state().elapsed += milliseconds(time);
     }
 
+    /// Returns how long the flow waited, which took no time.
+    #[must_use]
+    pub fn slept(&self) -> Duration {
+        Duration::from_millis(self.state().slept)
+    }
+
     /// Sets where randomness starts.
     pub fn set_seed(&self, seed: u64) {
         self.state().randomness = seed;
@@ -298,11 +304,17 @@ impl Host for FakeHost {
 
     fn now(&self) -> u64 {
         let state = self.state();
-        state.started_at + state.elapsed
+        state.started_at.saturating_add(state.elapsed)
     }
 
     fn elapsed(&self) -> u64 {
         self.state().elapsed
+    }
+
+    fn sleep(&self, milliseconds: u64) {
+        let mut state = self.state();
+        state.slept = state.slept.saturating_add(milliseconds);
+        state.elapsed = state.elapsed.saturating_add(milliseconds);
     }
 
     fn random(&self, len: u32) -> Vec<u8> {

@@ -64,6 +64,8 @@ pub(super) struct State {
     pub(super) started_at: u64,
     /// Milliseconds since the start.
     pub(super) elapsed: u64,
+    /// Milliseconds of those that the flow waited.
+    pub(super) slept: u64,
     pub(super) randomness: u64,
 
     pub(super) calls: Vec<Call>,

@@ -1,4 +1,4 @@
-//! What stays: the writes, the step of the result, and everything that they use, directly or not.
+//! What stays: the writes, what is waited for, the step of the result, and everything that they use, directly or not.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,8 @@ use crate::trace::Trace;
 
 /// Returns the positions of the steps that stay.
 pub(crate) fn needed(trace: &Trace, draft: &Draft) -> BTreeSet<usize> {
-    let writes = draft.steps.iter().enumerate().filter(|(_, step)| step.out.is_none() && step.is_write(trace));
+    let is_for_itself = |step: &DraftStep| step.is_write(trace) || step.until.is_some();
+    let writes = draft.steps.iter().enumerate().filter(|(_, step)| step.out.is_none() && is_for_itself(step));
     let mut open: Vec<usize> = writes.map(|(position, _)| position).collect();
     let find = |id: &str| draft.steps.iter().position(|step| step.id == id);
     open.extend(draft.result.references().iter().filter_map(|reference| find(&reference.step)));

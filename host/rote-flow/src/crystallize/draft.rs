@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_plan::{Comparison, Condition, Expression, OnError, Pages, Parameter, Plan, Step, VERSION};
+use rote_plan::{Comparison, Condition, Expression, OnError, Pages, Parameter, Plan, Step, Until, VERSION};
 use rote_types::{ResponseId, command};
 use rote_workspace::ResponseState;
 use serde_json::Value;
@@ -30,6 +30,8 @@ pub(crate) struct DraftStep {
     pub(crate) in_order: bool,
     /// How it reads a list page by page; its calls are those of the pages then.
     pub(crate) pages: Option<Pages>,
+    /// What of its answer is waited for.
+    pub(crate) until: Option<Until>,
     pub(crate) when: Option<Condition>,
     pub(crate) needs: Vec<String>,
     /// Steps that have succeeded before, which somebody asked: they stay, although nothing of their answers is used.
@@ -181,6 +183,7 @@ impl Draft {
                 for_each: step.for_each.clone(),
                 max_concurrency: (step.for_each.is_some() && step.in_order).then_some(1),
                 pages: step.pages.clone(),
+                until: step.until.clone(),
                 on_error: OnError::Stop,
             }
         };
@@ -224,6 +227,7 @@ fn step(cx: &Context<'_>, position: usize, reasons: &[Option<String>], variables
         for_each: None,
         in_order: false,
         pages: None,
+        until: None,
         when: None,
         needs: Vec::new(),
         relies: BTreeSet::new(),

@@ -73,8 +73,8 @@ const TAKEN: &str = "abstract allOfPages all_of_pages answer arguments as async 
     const contains continue crate cx debugger default delete do dyn each else enum err eval exists export extends extern false \
     field final finally fn for function gen given if impl implements import in index instanceof interface join_all json let list \
     loop macro main match mod move mut need new none null number object ofPages of_pages ok one oneOf one_of one_of_pages one_with onlyPage only_page override package \
-    page pages params present priv private protected pub public read read_with ref response result return rote said same self some static str \
-    string struct super switch text this throw trait true try turn type typeof undefined union unsafe unsized use value var \
+    page pages params present priv private protected pub public read read_with ref response result return rote said same self sleep some static str \
+    string struct super switch text this throw trait true try turn type typeof undefined union unsafe unsized until use value var \
     virtual void where while with yield";
 
 /// The variables of a program.

@@ -11,7 +11,7 @@ use rote_plan::{Comparison, Condition, Expression, OnError, Onward, Operator, Pl
 pub(super) enum Part<'a> {
     /// Calls that are made at once.
     Together(Vec<&'a Step>),
-    /// One call, or one for each of something or for each page of a list.
+    /// One call, or one for each of something or for each page of a list, or again and again until something is so.
     One(&'a Step),
     /// What is done on a condition.
     Block(Block<'a>),
@@ -210,11 +210,6 @@ fn place<'a>(blocks: &mut Vec<(Guard<'a>, Vec<&'a Step>)>, step: &'a Step, guard
     blocks.push((guard.clone(), vec![step]));
 }
 
-/// Whether a step is one call.
-fn is_alone(step: &Step) -> bool {
-    step.for_each.is_none() && step.pages.is_none()
-}
-
 /// Groups neighbours that can be made together.
 fn grouped<'a>(steps: &[&'a Step]) -> Vec<Part<'a>> {
     let mut groups: Vec<Vec<&'a Step>> = Vec::new();
@@ -222,7 +217,8 @@ fn grouped<'a>(steps: &[&'a Step]) -> Vec<Part<'a>> {
         let waits = step.waits_for();
         match groups.last_mut() {
             Some(group)
-                if is_alone(step) && group.iter().all(|one| is_alone(one) && !waits.contains(one.id.as_str())) =>
+                if step.is_one_call()
+                    && group.iter().all(|one| one.is_one_call() && !waits.contains(one.id.as_str())) =>
             {
                 group.push(step);
             }

@@ -7,7 +7,7 @@ mod value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_plan::{Expression, Onward, Pages, Plan, Step};
+use rote_plan::{Expression, Onward, Pages, Plan, Step, Until};
 use serde_json::Value;
 
 use super::layout::{self, Doc, Pad};
@@ -213,7 +213,7 @@ impl Writer<'_> {
         let bind = if names.is_empty() { String::new() } else { format!("let {} = ", tuple(&str::to_owned)) };
         lines.extend(layout::condition(pad(1), &format!("{bind}if "), &parts, " {", ["", ""]));
         let only = match (block.body.as_slice(), names.as_slice()) {
-            ([Part::One(step)], [_]) if step.for_each.is_none() && step.pages.is_none() => Some(*step),
+            ([Part::One(step)], [_]) if step.is_one_call() => Some(*step),
             _ => None,
         };
         if let Some(step) = only {
@@ -268,7 +268,33 @@ impl Writer<'_> {
         step: &Step,
         Pages { argument, next, items, count }: &Pages,
         scope: Scope<'_>,
+        place: (&str, usize),
+        lines: &mut Vec<String>,
+    ) {
+        let turn = match (argument, count) {
+            (None, _) => self.helper("only_page").to_owned(),
+            (Some(argument), Some(count)) => {
+                format!("|_, read| Ok(({}, json!({})))", literal(argument), counted(*count))
+            }
+            (Some(argument), None) => format!("|said, _| Ok(({}, said))", literal(argument)),
+        };
+        self.again(step, scope, place, ("pages", [next, items], &turn), lines);
+    }
+
+    /// A call that is made again and again until something is so of its answer.
+    fn until(&self, step: &Step, until: &Until, scope: Scope<'_>, place: (&str, usize), lines: &mut Vec<String>) {
+        let Until { jq, never, pause, most } = until;
+        let never = never.as_deref().unwrap_or_default();
+        self.again(step, scope, place, ("until", [jq, never], &format!("[{pause}, {most}]")), lines);
+    }
+
+    /// A call that a helper makes again and again, by two programs and something else.
+    fn again(
+        &self,
+        step: &Step,
+        scope: Scope<'_>,
         (bind, depth): (&str, usize),
+        (helper, [first, second], other): (&'static str, [&str; 2], &str),
         lines: &mut Vec<String>,
     ) {
         let (pad, within) = (pad(depth), pad(depth).deeper());
@@ -278,23 +304,15 @@ impl Writer<'_> {
             lines.push(arguments.lay(pad, "let mut arguments = json!(", ");"));
             lines.extend(self.optional("arguments", &more, scope, pad));
         }
-        lines.push(format!("{}{bind}{}(", pad.spaces(), self.helper("pages")));
-        let page = format!("[{}, {}]", value::program(next), value::program(items));
-        let turn = match (argument, count) {
-            (None, _) => format!("{},", self.helper("only_page")),
-            (Some(argument), Some(count)) => {
-                format!("|_, read| Ok(({}, json!({}))),", literal(argument), counted(*count))
-            }
-            (Some(argument), None) => format!("|said, _| Ok(({}, said)),", literal(argument)),
-        };
+        lines.push(format!("{}{bind}{}(", pad.spaces(), self.helper(helper)));
         lines.push(format!("{}cx,", within.spaces()));
-        lines.push(format!("{}{page},", within.spaces()));
+        lines.push(format!("{}[{}, {}],", within.spaces(), value::program(first), value::program(second)));
         lines.push(if is_made {
             format!("{}arguments,", within.spaces())
         } else {
             arguments.lay(within, "json!(", "),")
         });
-        lines.push(format!("{}{turn}", within.spaces()));
+        lines.push(format!("{}{other},", within.spaces()));
         let (adapter, tool) = (self.names.adapter(&step.adapter), literal(&step.tool));
         lines.push(format!("{}|arguments| {adapter}.call({tool}, arguments),", within.spaces()));
         lines.push(format!("{})?;", pad.spaces()));
@@ -307,6 +325,9 @@ impl Writer<'_> {
         let scope = Scope { present, step: None, nullable: false };
         if let Some(pages) = &step.pages {
             return self.pages(step, pages, scope, (&bind, depth), lines);
+        }
+        if let Some(until) = &step.until {
+            return self.until(step, until, scope, (&bind, depth), lines);
         }
         let Some(items) = &step.for_each else {
             return self.call(step, scope, depth, (&bind, "call", "?;"), lines);

@@ -315,6 +315,42 @@ fn paged() -> Form {
     }
 }
 
+/// A state that is waited for, once with an argument that may be left out and on a condition.
+fn waited() -> Form {
+    let until = |most: u32| json!({"until": {"jq": ".status == \"done\"", "pause": 2_000, "most": most}});
+    let mut later = until(2);
+    later["until"]["never"] = json!(".status == \"lost\"");
+    later["when"] = json!({"compare": {"left": from("s2", ".parts"), "op": "gt", "right": 1}});
+    Form {
+        name: "waited",
+        parameters: json!({
+            "type": "object",
+            "properties": {"id": {"type": "string"}, "view": {"type": "string"}},
+            "required": ["id"],
+        }),
+        plan: json!({
+            "steps": [
+                step("s1", "shop/startExport", json!({"id": {"$param": "id"}}), json!({})),
+                step("s2", "shop/getExport", json!({"export": from("s1", ".id"), "view": {"$param": "view"}}), until(5)),
+                step("s3", "shop/getArchive", json!({"export": from("s1", ".id")}), later),
+                step("s4", "shop/publish", json!({"url": from("s2", ".url")}), json!({"after": ["s3"]})),
+            ],
+            "result": from("s2", ".parts"),
+        }),
+        answers: json!({
+            "shop/startExport": {"id": "e1"},
+            "shop/getExport": {"$in_order": [
+                {"status": "queued"},
+                {"status": "running"},
+                {"status": "done", "url": "u", "parts": 2},
+            ]},
+            "shop/getArchive": {"$in_order": [{"status": "running"}, {"status": "done"}]},
+            "shop/publish": {},
+        }),
+        runs: vec![json!({"id": "a"}), json!({"id": "b", "view": "all"})],
+    }
+}
+
 /// What the tests of the SDK call; `main` is private.
 const ENTRY: &str = r"
 pub(super) fn run(host: &rote_sdk::testing::FakeHost, parameters: Value) -> Result<Value> {
@@ -331,6 +367,7 @@ fn forms() -> Vec<Form> {
         asked(),
         absent(),
         paged(),
+        waited(),
     ]
 }
 
@@ -341,6 +378,8 @@ struct Fake<'a> {
     calls: Vec<Value>,
     open: VecDeque<(u32, Value)>,
     queries: Vec<Value>,
+    /// Milliseconds.
+    slept: u64,
 }
 
 impl Host for Fake<'_> {
@@ -364,6 +403,11 @@ impl Host for Fake<'_> {
         Ok((tasks.iter().position(|task| *task == handle).unwrap(), Ok(body)))
     }
 
+    fn pause(&mut self, milliseconds: u64) -> Result<(), String> {
+        self.slept += milliseconds;
+        Ok(())
+    }
+
     fn query(&mut self, response: &Value, program: &str) -> Result<Vec<Value>, String> {
         self.query_value(response, program)
     }
@@ -384,11 +428,12 @@ impl Host for Fake<'_> {
 fn done(form: &Form, engine: &dyn QueryEngine) -> Value {
     let (mut runs, mut queries) = (Vec::new(), Vec::new());
     for parameters in &form.runs {
-        let mut fake = Fake { answers: &form.answers, engine, calls: Vec::new(), open: VecDeque::new(), queries };
+        let mut fake =
+            Fake { answers: &form.answers, engine, calls: Vec::new(), open: VecDeque::new(), queries, slept: 0 };
         let ran = rote_plan::run(&form.plan(), parameters.as_object().unwrap(), &mut fake);
         let result =
             ran.map_or_else(|error| json!({"error": error.to_string()}), |outcome| json!({"ok": outcome.result}));
-        runs.push(json!({"parameters": parameters, "calls": fake.calls, "result": result}));
+        runs.push(json!({"parameters": parameters, "calls": fake.calls, "slept": fake.slept, "result": result}));
         queries = fake.queries;
     }
     json!({"name": form.name, "answers": form.answers, "runs": runs, "queries": queries})

@@ -7,7 +7,7 @@ mod value;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use rote_plan::{Expression, Pages, Plan, Step};
+use rote_plan::{Expression, Pages, Plan, Step, Until};
 use serde_json::{Number, Value};
 
 use super::layout::{self, Doc, Member, Pad};
@@ -43,6 +43,7 @@ pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan, origins: &Origins)
     let mut imports: Vec<(&str, &str)> = std::iter::once("Json").chain(types).map(|name| (name, "type ")).collect();
     imports.extend(code.contains("new Query(").then_some(("Query", "")));
     imports.push(("Rote", ""));
+    imports.extend(code.contains("await sleep(").then_some(("sleep", "")));
     imports.sort_unstable();
     let imports: Vec<String> = imports.iter().map(|(name, kind)| format!("{kind}{name}")).collect();
     Ok(format!("import {{ {} }} from \"@rote/sdk\";\n\n{code}", imports.join(", ")))
@@ -236,6 +237,25 @@ impl Writer<'_> {
         lines.push(format!("{});", pad.spaces()));
     }
 
+    /// A call that is made again and again until something is so of its answer.
+    fn until(
+        &self,
+        step: &Step,
+        until: &Until,
+        scope: Scope<'_>,
+        (bind, depth): (&str, usize),
+        lines: &mut Vec<String>,
+    ) {
+        let pad = pad(depth);
+        let Until { jq, never, pause, most } = until;
+        let (program, never) = (value::program(jq), value::program(never.as_deref().unwrap_or_default()));
+        let wait = self.helper("until");
+        lines.push(format!("{}{bind}await {wait}([{program}, {never}], [{pause}, {most}], () =>", pad.spaces()));
+        let (before, arguments) = self.call(step, scope);
+        lines.push(arguments.lay(pad.deeper(), &before, "),"));
+        lines.push(format!("{});", pad.spaces()));
+    }
+
     /// Calls that are made at once.
     fn together(&self, steps: &[&Step], present: &BTreeSet<&str>, bind: &str, depth: usize, lines: &mut Vec<String>) {
         let names: Vec<&str> = steps
@@ -263,6 +283,11 @@ impl Writer<'_> {
             let bind = bind.map(|bind| format!("{bind}{name} = ")).unwrap_or_default();
             let scope = Scope { present, step: None, nullable: false };
             return self.pages(step, pages, scope, (&bind, depth), lines);
+        }
+        if let Some(until) = &step.until {
+            let bind = bind.map(|bind| format!("{bind}{name} = ")).unwrap_or_default();
+            let scope = Scope { present, step: None, nullable: false };
+            return self.until(step, until, scope, (&bind, depth), lines);
         }
         let Some(items) = &step.for_each else {
             let (before, arguments) = self.call(step, Scope { present, step: None, nullable: false });

@@ -22,18 +22,23 @@ pub(super) fn lint(package: &Package, engine: &dyn QueryEngine, findings: &mut F
     }
 }
 
-/// A read that nobody looks at costs a call and gives nothing. Writes are for what they do.
+/// A read that nobody looks at costs a call and gives nothing, unless it waits. Writes are for what they do, once.
 fn lint_steps(package: &Package, plan: &Plan, findings: &mut Findings) {
     let mut used: BTreeSet<&str> = plan.steps.iter().flat_map(rote_plan::Step::all_needs).collect();
     used.extend(plan.result.references().into_iter().map(|reference| reference.step.as_str()));
-    for (index, step) in plan.steps.iter().enumerate().filter(|(_, step)| !used.contains(step.id.as_str())) {
+    for (index, step) in plan.steps.iter().enumerate() {
         let pins = package.frontmatter.adapters.iter().find(|(id, _)| id.as_str() == step.adapter);
         let reads =
             pins.and_then(|(_, pin)| pin.tools.get(&step.tool)).is_none_or(|tool| !tool.access(&step.tool).changes());
-        if reads {
+        if reads && !used.contains(step.id.as_str()) && step.until.is_none() {
             let message = format!("nothing uses what step `{}` reads", step.id);
             let finding = Finding::warning("STEP_UNUSED", Position::plan(format!("/steps/{index}")), message);
             findings.push(finding.edit(format!("leave step `{}` out", step.id)));
+        }
+        if !reads && step.until.is_some() {
+            let message = format!("step `{}` writes again and again until something is so", step.id);
+            let finding = Finding::error("WRITE_REPEATED", Position::plan(format!("/steps/{index}/until")), message);
+            findings.push(finding.edit("wait with a step that reads"));
         }
     }
 }
@@ -55,6 +60,10 @@ fn lint_queries(plan: &Plan, engine: &dyn QueryEngine, findings: &mut Findings) 
         }
     };
     for (index, step) in plan.steps.iter().enumerate() {
+        if let Some(until) = &step.until {
+            let programs = std::iter::once(&until.jq).chain(&until.never);
+            programs.for_each(|program| check(&format!("/steps/{index}/until"), program, program.clone()));
+        }
         let Some(pages) = &step.pages else { continue };
         let pointer = format!("/steps/{index}/pages");
         check(&pointer, &pages.next, pages.next.clone());

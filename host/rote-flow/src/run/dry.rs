@@ -77,7 +77,7 @@ pub struct DryRun {
     pub writes: Vec<FlowWrite>,
     /// Those flows.
     pub flows: Vec<PinnedFlow>,
-    /// Whether these are all calls, each at most once: those of a plan without loops and lists of pages.
+    /// Whether these are all calls, each at most once: those of a plan without loops, lists of pages and waiting.
     pub exact: bool,
     /// What a person should know, such as a pinned flow that is not here.
     pub notes: Vec<String>,
@@ -138,9 +138,7 @@ impl Runner {
                 None => notes.push(refused(&inner.shown)),
             }
         }
-        let exact = package
-            .plan()
-            .is_some_and(|plan| plan.steps.iter().all(|step| step.for_each.is_none() && step.pages.is_none()));
+        let exact = package.plan().is_some_and(|plan| plan.steps.iter().all(rote_plan::Step::is_one_call));
         let frontmatter = package.frontmatter;
         let flows = below.into_iter().map(|inner| inner.shown).collect();
         let (flow, version) = (frontmatter.name, frontmatter.version);

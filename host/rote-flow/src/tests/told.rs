@@ -1,10 +1,12 @@
 //! What a recording tells beside its values: counts and amounts in texts, reads that waited, what was looked for and made, and lists
 //! that were typed off.
 
+use rote_types::{Classify as _, ErrorKind};
 use serde_json::json;
 
 use super::reckoned::{answered, articles, words};
 use super::tale::{Tale, notes, open, steps};
+use crate::{FlowError, Package, RunReport};
 
 #[tokio::test]
 async fn a_count_of_what_a_loop_does_is_asked_where_a_text_says_it() {
@@ -57,16 +59,80 @@ async fn waited(states: &[&str]) -> Tale {
 }
 
 #[tokio::test]
-async fn reads_that_waited_stop_the_run_where_it_is_not_so_at_once() {
+async fn reads_that_waited_are_waited_for_or_stop_the_run_where_it_is_not_so_at_once() {
     let tale = waited(&["creating", "creating", "ready"]).await;
     let made = tale.made(&[]).await;
-    assert_eq!((open(&made), words(&made, "when:s3")), (vec!["when:s3"], vec!["stop", "no"]));
+    assert_eq!((open(&made), words(&made, "when:s3")), (vec!["when:s3"], vec!["wait", "stop", "no"]));
+    let s3 = made.plan.steps.iter().find(|step| step.id == "s3").unwrap();
+    let until = s3.until.as_ref().unwrap();
+    assert_eq!((until.jq.as_str(), until.pause, until.most), (".status == \"ready\"", 5_000, 720));
+    assert!(until.never.as_ref().unwrap().starts_with(".status | strings | test(\"fail|error|"));
+    assert_eq!(made.plan.steps[1].needs, ["s3"]);
+    let made = answered(&tale, &[], &[("when:s3", "stop")]).await;
     assert!(made.plan.steps.iter().any(|step| step.id == "s3"), "what is waited for is read");
     let guard = serde_json::to_string(&made.plan.steps.last().unwrap().when).unwrap();
     assert!(guard.contains("s3 has not come to `.status`"), "{guard}");
     let made = answered(&tale, &[], &[("when:s3", "no")]).await;
     assert!(made.plan.steps.iter().all(|step| step.when.is_none()) && open(&made).is_empty());
+    let never = |states: &'static [&'static str]| async move {
+        let made = waited(states).await.made(&[]).await;
+        made.plan.steps.iter().find_map(|step| step.until.clone()).unwrap().never
+    };
+    assert_eq!(never(&["error", "ready"]).await, None, "that was waited on");
+    assert!(never(&["new", "failed"]).await.is_some());
     assert!(open(&waited(&["ready", "ready"]).await.made(&[]).await).is_empty(), "nothing changed");
+}
+
+#[tokio::test]
+async fn what_is_waited_for_bars_what_comes_behind_it_and_stays_without_a_write() {
+    let mut tale = Tale::new();
+    tale.call("createIssue", json!({"title": "Export"}), json!({"id": 7})).await;
+    for state in ["running", "done"] {
+        tale.call("getIssue", json!({"issue_id": "@1{.id}"}), json!({"id": 7, "status": state})).await;
+    }
+    tale.call("listIssues", json!({"project": "@1{.id}"}), json!({"items": [{"id": 1}]})).await;
+    tale.query(4, ".items | length");
+    let made = tale.made(&[]).await;
+    assert_eq!((open(&made), words(&made, "when:s3")), (vec!["when:s3"], vec!["wait", "no"]));
+    assert_eq!(made.plan.steps.iter().map(|step| step.id.as_str()).collect::<Vec<_>>(), ["s1", "s3", "s4"]);
+    assert_eq!(made.plan.steps[2].needs, ["s3"]);
+    let said = made.sentences.steps.iter().find(|one| one.step == "s3").unwrap();
+    assert!(said.when[0].starts_with("again every 5s until `.status == \"done\"`, at most 720 times; the run stops"));
+    let made = answered(&tale, &[], &[("when:s3", "no")]).await;
+    assert_eq!(made.plan.steps.iter().map(|step| step.id.as_str()).collect::<Vec<_>>(), ["s1", "s4"]);
+}
+
+/// Installs the flow that waits, with so short a pause that a test can; what it does to the server.
+async fn runs(states: &[&str]) -> (Result<RunReport, FlowError>, Vec<String>) {
+    let tale = waited(&["creating", "ready"]).await;
+    let made = answered(&tale, &[], &[("when:s2", "wait")]).await;
+    let (fixture, mut plan) = (&tale.fixture, made.plan);
+    plan.steps[0].until.as_mut().unwrap().pause = 1;
+    let package = Package::of_plan(made.frontmatter, plan).unwrap();
+    let (library, redaction) = (&fixture.flows.library, fixture.runtime.redaction());
+    library.write_draft(&package.frontmatter.name, &package, true, redaction).unwrap();
+    let sent = fixture.shop.log().len();
+    for state in states {
+        fixture.shop.says(200, json!({"id": 7, "status": *state}));
+    }
+    fixture.shop.says(201, json!({"id": 901}));
+    let ran = fixture.run(&fixture.run_request(&[])).await;
+    (ran, fixture.shop.log()[sent..].iter().map(|line| line.split(' ').next().unwrap().to_owned()).collect())
+}
+
+#[tokio::test]
+async fn a_run_waits_and_writes_only_when_it_is_so() {
+    let (ran, sent) = runs(&["queued", "creating", "odd", "ready"]).await;
+    assert!(ran.is_ok(), "{ran:?}");
+    assert_eq!(sent, ["GET", "GET", "GET", "GET", "POST"]);
+    let (ran, sent) = runs(&["creating", "FAILED"]).await;
+    let error = ran.unwrap_err();
+    assert_eq!(sent, ["GET", "GET"], "{error}");
+    assert_eq!(error.kind(), ErrorKind::Upstream, "{error}");
+    assert!(
+        error.to_string().contains("step `s2` waited in vain: `.status == \"ready\"` was not so in 2 calls"),
+        "{error}"
+    );
 }
 
 #[tokio::test]

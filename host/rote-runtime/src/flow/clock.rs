@@ -1,7 +1,11 @@
 //! `rote:host/clock`: time and randomness, the host's and on the tape.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+
+use serde_json::Value;
 
 use super::{FlowState, Run};
 use crate::bindings::flow::rote::host::clock;
@@ -21,6 +25,20 @@ impl clock::Host for FlowState {
         self.enter()?;
         let elapsed = |run: &Run| Ok(u64::try_from(run.since.elapsed().as_millis()).unwrap_or(u64::MAX));
         ended(self.taped("clock.elapsed", elapsed))
+    }
+
+    async fn sleep(&mut self, milliseconds: u64) -> wasmtime::Result<()> {
+        self.enter()?;
+        let question = format!("clock.sleep {milliseconds}");
+        let told = self.run.as_ref().ok_or(RunError::Describing).and_then(|run| run.told(&question));
+        if ended(told)?.is_some() {
+            return Ok(());
+        }
+        let meter = self.meter.clone();
+        let _paused = meter.pause()?;
+        // The run's own time bounds the wait, also one whose end cannot be expressed.
+        tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+        ended(self.run.as_ref().ok_or(RunError::Describing).and_then(|run| run.note(&question, &Ok(Value::Null))))
     }
 
     async fn random(&mut self, len: u32) -> wasmtime::Result<Vec<u8>> {

@@ -346,6 +346,10 @@ impl Host for Live<'_> {
         Ok((position, answer))
     }
 
+    fn pause(&mut self, _milliseconds: u64) -> Result<(), String> {
+        Ok(())
+    }
+
     fn query(&mut self, response: &Value, program: &str) -> Result<Vec<Value>, String> {
         ask(self.engine, response, program)
     }

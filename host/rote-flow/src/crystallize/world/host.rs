@@ -54,7 +54,7 @@ pub(crate) fn run_in(world: &World, plan: &Plan, parameters: &Map<String, Value>
 fn stopped(error: &RunError<String>) -> String {
     let by = match error {
         RunError::Reference { by, .. } | RunError::Value { by, .. } | RunError::Missing { by, .. } => by,
-        RunError::Step { step, .. } => step,
+        RunError::Step { step, .. } | RunError::Never { step, .. } => step,
         _ => "",
     };
     by.split('[').next().unwrap_or_default().to_owned()
@@ -108,6 +108,10 @@ impl<'a> Host for WorldHost<'a> {
         let (handle, body) = self.answers.pop_front().ok_or_else(|| "nothing was asked".to_owned())?;
         let position = tasks.iter().position(|task| *task == handle).ok_or_else(|| "it was answered".to_owned())?;
         Ok((position, Ok(body)))
+    }
+
+    fn pause(&mut self, _milliseconds: u64) -> Result<(), String> {
+        Ok(())
     }
 
     fn query(&mut self, response: &Cow<'a, Value>, program: &str) -> Result<Vec<Value>, String> {

@@ -18,7 +18,7 @@ pub(super) fn helpers(mut used: BTreeSet<&'static str>) -> String {
 }
 
 /// A helper's name and its text.
-const HELPERS: [(&str, &str); 16] = [
+const HELPERS: [(&str, &str); 17] = [
     (
         "one",
         r#"
@@ -69,6 +69,35 @@ fn pages(
     }
     let join = format!("[.[] | ({items} // [])[]] as $items | .[-1] | {items} = $items");
     cx.query_value(&read)?.pipe(&join).execute()
+}
+"#,
+    ),
+    (
+        "until",
+        r#"
+/// Makes a call until something is so of its answer: pauses so many milliseconds between two, and makes so many at most.
+fn until(
+    cx: &Rote,
+    [program, never]: [&str; 2],
+    arguments: Value,
+    [pause, most]: [u64; 2],
+    call: impl Fn(&Value) -> Result<Response>,
+) -> Result<Response> {
+    for made in 0..most {
+        if made > 0 {
+            cx.clock().sleep(std::time::Duration::from_millis(pause));
+        }
+        let answer = call(&arguments)?;
+        let says = |program: &str| -> Result<bool> {
+            let outputs = cx.query(&answer).pipe(program).all::<Value>()?;
+            Ok(outputs.iter().any(|said| !said.is_null() && *said != false))
+        };
+        if says(program)? {
+            return Ok(answer);
+        }
+        ensure!(never.is_empty() || !says(never)?, "waited in vain for `{program}`: `{never}`");
+    }
+    bail!("waited in vain: `{program}` was not so in {most} calls")
 }
 "#,
     ),

@@ -33,7 +33,7 @@ function one(response: Response, program: string, values: Record<string, Json> =
 "#;
 
 /// A helper's name and its text.
-const HELPERS: [(&str, &str); 15] = [
+const HELPERS: [(&str, &str); 16] = [
     (
         "one",
         r#"
@@ -86,6 +86,26 @@ async function pages(
   if (read.length === 1) return read[0] ?? null;
   const join = `[.[] | (${items} // [])[]] as $items | .[-1] | ${items} = $items`;
   return new Query({ value: read }).pipe(join).execute();
+}
+"#,
+    ),
+    (
+        "until",
+        r#"
+/** Makes a call until something is so of its answer: pauses so many milliseconds between two, and makes so many at most. */
+async function until(
+  [program, never]: [string, string],
+  [pause, most]: [number, number],
+  call: () => Promise<Response>,
+): Promise<Response> {
+  for (let made = 1; ; made += 1) {
+    const answer = await call();
+    const says = (asked: string) => answer.query(asked).some((said) => said !== null && said !== false);
+    if (says(program)) return answer;
+    if (never !== "" && says(never)) throw new Error(`waited in vain for \`${program}\`: \`${never}\``);
+    if (made === most) throw new Error(`waited in vain: \`${program}\` was not so in ${most} calls`);
+    await sleep(pause);
+  }
 }
 "#,
     ),

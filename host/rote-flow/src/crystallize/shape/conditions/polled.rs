@@ -1,7 +1,6 @@
-//! Reads that were made again and again until a member was another one: somebody waited. A plan reads once and does not wait, so the
-//! write behind them is made only where it is so at once; elsewhere the run stops before it.
+//! Reads that were made again and again until a member was another one: somebody waited. Whether a run waits, too, is asked.
 
-use rote_plan::{Comparison, Condition, Expression, Operator, Reference};
+use rote_plan::{Comparison, Condition, Expression, Operator, Reference, Until};
 use rote_types::{ResponseId, command};
 use rote_workspace::ResponseState;
 use serde_json::Value;
@@ -17,8 +16,15 @@ use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 /// Words of the names of members that say how far something is, the likeliest first.
 const STATES: [&str; 10] =
     ["status", "state", "phase", "done", "ready", "complete", "finish", "progress", "available", "pending"];
+/// Parts of words that say that something came to another end than it should.
+const ENDS: [&str; 10] =
+    ["fail", "error", "cancel", "abort", "reject", "denied", "declined", "expired", "timeout", "crash"];
+/// Milliseconds between two reads.
+const PAUSE: u64 = 5_000;
+/// Most reads: an hour of them. The run's own time ends before that; it can be resumed then, and waits on.
+const MOST: usize = 720;
 
-/// Reads that waited, and the write behind them.
+/// Reads that waited, and the write behind them, if there is one.
 pub(super) struct Poll {
     responses: Vec<ResponseId>,
     /// The position of the step of the last one.
@@ -26,8 +32,10 @@ pub(super) struct Poll {
     /// The member that changed.
     path: Vec<Segment>,
     value: Value,
+    /// What it was before, each once.
+    before: Vec<Value>,
     /// The position of the step.
-    write: usize,
+    write: Option<usize>,
 }
 
 /// All of them.
@@ -41,16 +49,21 @@ pub(super) fn polls(cx: &Context<'_>, draft: &Draft) -> Vec<Poll> {
             continue;
         }
         let until = calls[first..].iter().position(|later| later.is_write() && later.state == ResponseState::Ok);
-        let Some(until) = until.map(|behind| first + behind) else { continue };
+        let until = until.map_or(calls.len(), |behind| first + behind);
         let same = |later: &usize| calls[*later].state == ResponseState::Ok && calls[*later].call() == call.call();
         let reads: Vec<usize> = (first..until).filter(same).collect();
         let Some(last) = reads.last().filter(|_| reads.len() > 1) else { continue };
-        let stays = |at: usize| draft.steps[at].out.is_none() && draft.steps[at].broken.is_none();
-        let steps = (draft.step_of(*last).filter(|at| stays(*at)), draft.step_of(until).filter(|at| stays(*at)));
-        let (Some(step), Some(write)) = steps else { continue };
+        let stays = |at: &usize| draft.steps[*at].out.is_none() && draft.steps[*at].broken.is_none();
+        let Some(step) = draft.step_of(*last).filter(stays) else { continue };
+        let write = draft.step_of(until).filter(stays);
         if let Some((path, value)) = changed(cx, call.response, calls[*last].response) {
-            let responses = reads.iter().map(|read| calls[*read].response).collect();
-            found.push(Poll { responses, last: step, path, value, write });
+            let responses: Vec<ResponseId> = reads.iter().map(|read| calls[*read].response).collect();
+            let mut before: Vec<Value> = Vec::new();
+            for body in responses.iter().filter_map(|response| cx.body(*response)) {
+                let known = at(&body, &path).filter(|known| **known != value && !before.contains(known));
+                before.extend(known.cloned());
+            }
+            found.push(Poll { responses, last: step, path, value, before, write });
         }
     }
     found
@@ -77,26 +90,46 @@ impl Poll {
         self.responses.contains(&response)
     }
 
-    /// Asks whether a run stops where it is not so yet, and makes it so.
+    /// Asks whether a run waits, or stops where it is not so yet, and makes it so.
     pub(super) fn apply(&self, cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
-        let (step, write) = (draft.steps[self.last].id.clone(), draft.steps[self.write].id.clone());
-        if desk.ask(self.question(cx, &step, &write))? != "stop" {
-            return Ok(());
+        let step = draft.steps[self.last].id.clone();
+        let write = self.write.map(|write| draft.steps[write].id.clone());
+        let taken = desk.ask(self.question(cx, &step, write.as_deref()))?;
+        if taken == "wait" {
+            draft.steps[self.last].until = Some(self.until());
+            self.write.map(|write| draft.steps[write].relies.insert(step));
+        } else if let (Some(write), "stop") = (self.write, taken.as_str()) {
+            let guarded = &mut draft.steps[write].when;
+            let guard = self.guard(step);
+            *guarded = Some(match guarded.take() {
+                Some(known) => Condition::All(vec![guard, known]),
+                None => guard,
+            });
         }
+        Ok(())
+    }
+
+    fn until(&self) -> Until {
+        let jq = jq_of(&self.path);
+        let ends = ENDS.join("|");
+        let never = format!("{jq} | strings | test(\"{ends}\"; \"i\")");
+        // What was waited on in the recording is not an end.
+        let is_end = |word: &str| ENDS.iter().any(|end| word.to_lowercase().contains(end));
+        let ends_differ = self.value.is_string() && !self.before.iter().filter_map(Value::as_str).any(is_end);
+        let never = ends_differ.then_some(never);
+        Until { jq: format!("{jq} == {}", self.value), never, pause: PAUSE, most: MOST }
+    }
+
+    /// The condition that fails where it is not so.
+    fn guard(&self, step: String) -> Condition {
         let jq = jq_of(&self.path);
         let why = Value::from(format!("{step} has not come to `{jq}` {} yet", self.value));
         let program = format!("{jq} | if . == {} then . else error({why}) end", self.value);
         let left = Expression::From(Reference::new(step, program));
-        let guard = Condition::Compare(Comparison { left, op: Operator::Exists, right: None });
-        let guarded = &mut draft.steps[self.write].when;
-        *guarded = Some(match guarded.take() {
-            Some(known) => Condition::All(vec![guard, known]),
-            None => guard,
-        });
-        Ok(())
+        Condition::Compare(Comparison { left, op: Operator::Exists, right: None })
     }
 
-    fn question(&self, cx: &Context<'_>, step: &str, write: &str) -> Question {
+    fn question(&self, cx: &Context<'_>, step: &str, write: Option<&str>) -> Question {
         let id = QuestionId::When(step.to_owned());
         let (jq, value) = (jq_of(&self.path), &self.value);
         let flag = |word: &str| command("--when").assignment(step, word);
@@ -108,20 +141,26 @@ impl Poll {
             jq: Some(jq.clone()),
             value: cx.body(*response).and_then(|body| at(&body, &self.path).cloned()).unwrap_or_default(),
         };
+        let pause = PAUSE / 1_000;
+        let waits = format!("{step} is read every {pause} seconds until `{jq}` is {value}, for an hour at most");
+        let mut answers = vec![Answer::new("wait", waits, flag("wait"))];
+        answers.extend(write.map(|write| {
+            Answer::new("stop", format!("the run fails before {write} where `{jq}` is not {value}"), flag("stop"))
+        }));
+        let no = write.map_or_else(|| format!("{step} is read once"), |write| format!("{write} is made"));
+        answers.push(Answer::new("no", format!("{no}, whatever `{jq}` is"), flag("no")));
+        let then = write.map(|write| format!(", and {write} was made then")).unwrap_or_default();
         Question {
             kind: id.kind(),
             ask: format!(
-                "{} are one thing read until `{jq}` was {value}, and {write} was made then; a flow reads it once and does not wait: does a run stop where it is not {value} yet?",
+                "{} are one thing read until `{jq}` was {value}{then}: does a run wait for that?",
                 reads.join(", ")
             ),
             places: vec![Place { step: step.to_owned(), pointer: String::new() }],
             evidence: self.responses.iter().filter(|response| **response != last).take(3).map(evidence).collect(),
-            answers: vec![
-                Answer::new("stop", format!("the run fails before {write} where `{jq}` is not {value}"), flag("stop")),
-                Answer::new("no", format!("{write} is made, whatever `{jq}` is"), flag("no")),
-            ],
-            taken: "stop".to_owned(),
-            writes: true,
+            answers,
+            taken: "wait".to_owned(),
+            writes: write.is_some(),
             open: true,
             id,
         }
