@@ -13,6 +13,9 @@ mod absent;
 #[path = "emitted/asked.rs"]
 mod asked;
 #[rustfmt::skip]
+#[path = "emitted/beside.rs"]
+mod beside;
+#[rustfmt::skip]
 #[path = "emitted/found.rs"]
 mod found;
 #[rustfmt::skip]
@@ -55,7 +58,7 @@ fn host(form: &Value) -> FakeHost {
 #[test]
 fn each_does_what_its_plan_did() {
     let forms = forms();
-    assert_eq!(forms.len(), 8);
+    assert_eq!(forms.len(), 9);
     for form in &forms {
         let name = form["name"].as_str().unwrap();
         for run in form["runs"].as_array().unwrap() {
@@ -63,6 +66,7 @@ fn each_does_what_its_plan_did() {
             let result = match name {
                 "absent" => absent::run(&host, parameters),
                 "asked" => asked::run(&host, parameters),
+                "beside" => beside::run(&host, parameters),
                 "found" => found::run(&host, parameters),
                 "given" => given::run(&host, parameters),
                 "made" => made::run(&host, parameters),

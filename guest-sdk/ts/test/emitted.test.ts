@@ -5,6 +5,7 @@ import type { Json } from "../src/index.js";
 import { FakeHost, runFlow } from "../src/testing.js";
 import absent from "./emitted/absent.ts";
 import asked from "./emitted/asked.ts";
+import beside from "./emitted/beside.ts";
 import forms from "./emitted/forms.json" with { type: "json" };
 import found from "./emitted/found.ts";
 import given from "./emitted/given.ts";
@@ -15,7 +16,7 @@ import waited from "./emitted/waited.ts";
 
 // What rote writes for a plan does what the plan did. The sources and `forms.json` are written by the tests of the
 // host's crate `rote-flow`.
-const flows = { absent, asked, found, given, made, paged, repeated, waited } as unknown as Record<string, (parameters: object) => unknown>;
+const flows = { absent, asked, beside, found, given, made, paged, repeated, waited } as unknown as Record<string, (parameters: object) => unknown>;
 
 for (const { name, answers, runs, queries } of forms) {
   const known = new Map(queries.map(({ input, program, outputs }) => [JSON.stringify([input, program]), outputs as Json[]]));

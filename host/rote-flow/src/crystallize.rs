@@ -6,6 +6,7 @@
 //! could become a parameter, is in the report: nothing is decided silently. The finished plan is pinned, replayed against
 //! the recorded answers, and only then written.
 
+pub(crate) mod along;
 mod arguments;
 mod bind;
 mod closure;

@@ -21,6 +21,7 @@ mod plans;
 mod printed;
 mod reckoned;
 mod review;
+mod rows;
 mod run;
 mod same;
 mod schema;

@@ -7,6 +7,7 @@ use rote_types::{ResponseId, command};
 use rote_workspace::ResponseState;
 use serde_json::Value;
 
+use super::along::Along;
 use super::context::Context;
 use super::desk::Desk;
 use super::request::CrystallizeRequest;
@@ -26,6 +27,8 @@ pub(crate) struct DraftStep {
     /// References name other steps of the draft.
     pub(crate) arguments: Expression,
     pub(crate) for_each: Option<Expression>,
+    /// What it goes through besides, side by side with the items of another loop; `for_each` stands in for that.
+    pub(crate) along: Option<Along>,
     /// The items one after another.
     pub(crate) in_order: bool,
     /// How it reads a list page by page; its calls are those of the pages then.
@@ -116,7 +119,9 @@ impl DraftStep {
 
     /// Returns the steps whose answers it uses.
     pub(crate) fn uses(&self) -> impl Iterator<Item = &str> {
-        self.expressions().into_iter().flat_map(Expression::references).map(|reference| reference.step.as_str())
+        let along = self.along.iter().flat_map(Along::steps);
+        let named = self.expressions().into_iter().flat_map(Expression::references);
+        named.map(|reference| reference.step.as_str()).chain(along)
     }
 
     /// Returns the first of its calls.
@@ -180,7 +185,7 @@ impl Draft {
                 needs: step.needs.clone(),
                 after: step.after.clone(),
                 when: step.when.clone(),
-                for_each: step.for_each.clone(),
+                for_each: self.items(step),
                 max_concurrency: (step.for_each.is_some() && step.in_order).then_some(1),
                 pages: step.pages.clone(),
                 until: step.until.clone(),
@@ -188,6 +193,15 @@ impl Draft {
             }
         };
         Plan { version: VERSION, parameters, steps: self.steps.iter().map(step).collect(), result: self.result.clone() }
+    }
+
+    /// What a step goes through.
+    fn items(&self, step: &DraftStep) -> Option<Expression> {
+        let base = step.along.as_ref().and_then(|along| self.steps.iter().find(|one| one.id == along.base));
+        match (&step.along, base.and_then(|base| base.for_each.as_ref())) {
+            (Some(along), Some(Expression::From(items))) => Some(along.items(items)),
+            _ => step.for_each.clone(),
+        }
     }
 
     /// Returns the calls that became steps, in the order of the log.
@@ -225,6 +239,7 @@ fn step(cx: &Context<'_>, position: usize, reasons: &[Option<String>], variables
         calls: vec![position],
         arguments,
         for_each: None,
+        along: None,
         in_order: false,
         pages: None,
         until: None,

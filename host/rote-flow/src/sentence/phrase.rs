@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Phrase;
 use super::path::{Choice, Operand, Part, read};
+use crate::crystallize::along;
 use crate::{Frontmatter, ToolPin};
 
 /// Says what the values of one plan are.
@@ -129,6 +130,13 @@ impl Words<'_> {
 
     /// For which items a step runs.
     pub(super) fn each(&self, items: &Expression) -> String {
+        if let Expression::From(reference) = items
+            && let Some((base, beside)) = along::base(reference)
+        {
+            let beside: Vec<String> =
+                beside.iter().map(|(name, bound)| format!("{} as {name}", self.bound(bound))).collect();
+            return format!("{}, beside {}", self.each(&Expression::From(base)), beside.join(", "));
+        }
         match self.value(items) {
             text if text.starts_with("each of ") => format!("for {text}"),
             text => format!("for each of {text}"),

@@ -5,6 +5,7 @@
 //! the one member that they share and no other has, which is asked.
 
 mod made;
+mod rows;
 
 use rote_plan::{Expression, Reference};
 use rote_types::{ResponseId, command};
@@ -17,6 +18,8 @@ use super::super::draft::{Draft, DraftStep};
 use super::super::path::{Segment, at, jq_of, path_of};
 use super::super::{pick, program};
 use super::conditions;
+use rows::Rows;
+
 use crate::FlowError;
 use crate::literals::replace_references;
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
@@ -87,13 +90,16 @@ enum Meant {
 pub(crate) fn fold(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
     let mut merged = Vec::new();
     for group in groups(cx, draft) {
+        if group.members.iter().any(|member| draft.steps[member.position].for_each.is_some()) {
+            continue;
+        }
         let Some(items) = items(cx, draft, &group) else { continue };
         let indexes: Vec<usize> = group.members.iter().map(|member| member.index).collect();
-        let meant = if is_apart(cx, draft, &group, &indexes) {
-            Meant::These
-        } else {
-            meant(cx, draft, &group, &items, &indexes, desk)?
+        let Some(rows) = Rows::of(cx, draft, &group).filter(|rows| !is_apart(cx, draft, (&group, rows), &indexes))
+        else {
+            continue;
         };
+        let meant = meant(cx, draft, &group, &items, &indexes, desk)?;
         let condition = match meant {
             Meant::All => None,
             Meant::Those(condition) => Some(condition),
@@ -103,19 +109,24 @@ pub(crate) fn fold(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
         note(draft, &group, (condition.as_deref(), items.len()), other, desk);
         merged.extend(group.members.iter().skip(1).map(|member| draft.steps[member.position].id.clone()));
         merge(cx, draft, group, condition);
+        for column in rows.columns {
+            let ids: Vec<String> = column.positions.iter().map(|at| draft.steps[*at].id.clone()).collect();
+            desk.note(Some(&ids[0]), format!("{} are made for each of them, too, as {}", ids.join(", "), ids[0]), None);
+            merged.extend(ids.into_iter().skip(1));
+            column.merge(cx, draft);
+        }
     }
     draft.steps.retain(|step| !merged.contains(&step.id));
     made::places(cx, draft, desk)
 }
 
 /// Whether the calls cannot be one step: their order is not that of the list, or something that is not of it belongs to one of them.
-fn is_apart(cx: &Context<'_>, draft: &Draft, group: &Group, indexes: &[usize]) -> bool {
+fn is_apart(cx: &Context<'_>, draft: &Draft, (group, rows): (&Group, &Rows), indexes: &[usize]) -> bool {
     let ascending = indexes.windows(2).all(|pair| pair[0] < pair[1]);
     !ascending
-        || is_used(draft, group)
-        || is_interrupted(cx, draft, group)
+        || is_interrupted(cx, draft, group, rows)
         || is_page(cx, draft, group)
-        || is_asked(cx, draft, group)
+        || is_asked(cx, draft, group, rows)
 }
 
 /// Each item that the arguments take, and the arguments with that one as the item at hand.
@@ -219,12 +230,6 @@ fn items(cx: &Context<'_>, draft: &Draft, group: &Group) -> Option<Vec<Value>> {
     }
 }
 
-/// Whether another step uses the answer of one of them.
-fn is_used(draft: &Draft, group: &Group) -> bool {
-    let ids: Vec<&str> = group.members.iter().map(|member| draft.steps[member.position].id.as_str()).collect();
-    draft.steps.iter().filter(|step| step.out.is_none()).any(|step| step.uses().any(|used| ids.contains(&used)))
-}
-
 /// Whether the array is one of several pages: a loop over it would be for a part of the things, and look like all.
 fn is_page(cx: &Context<'_>, draft: &Draft, group: &Group) -> bool {
     let Some(source) = draft.steps.iter().find(|step| step.id == group.source) else { return true };
@@ -235,20 +240,21 @@ fn is_page(cx: &Context<'_>, draft: &Draft, group: &Group) -> bool {
 }
 
 /// Whether a write lies between them that is not for an item of the same array: it would change its place among them.
-fn is_interrupted(cx: &Context<'_>, draft: &Draft, group: &Group) -> bool {
+fn is_interrupted(cx: &Context<'_>, draft: &Draft, group: &Group, rows: &Rows) -> bool {
     let (Some(first), Some(last)) = (group.members.first(), group.members.last()) else { return true };
-    let between = &draft.steps[first.position..last.position];
-    between
-        .iter()
+    (first.position..rows.last().unwrap_or(last.position))
+        .filter(|at| !rows.has(*at))
+        .map(|at| &draft.steps[at])
         .filter(|step| step.out.is_none() && step.is_write(cx.trace))
         .any(|step| of_items(step).iter().all(|(item, _)| item.step != group.source || item.array != group.array))
 }
 
 /// Whether a write among them was decided by itself: something was asked between them, or of an item before the first.
-fn is_asked(cx: &Context<'_>, draft: &Draft, group: &Group) -> bool {
+fn is_asked(cx: &Context<'_>, draft: &Draft, group: &Group, rows: &Rows) -> bool {
     let (Some(first), Some(last)) = (group.members.first(), group.members.last()) else { return true };
     let first = &draft.steps[first.position];
-    let (from, until) = (first.calls[0], draft.steps[last.position].calls[0]);
+    let last = &draft.steps[rows.last().unwrap_or(last.position)];
+    let (from, until) = (first.calls[0], last.calls[0]);
     let of_item = |ask: &Ask| ask.programs.iter().any(|program| has_index(program));
     let writes = (from..=until).filter(|call| cx.trace.calls[*call].is_write());
     // That a call succeeded is what a loop asks by itself: it stops where one fails.

@@ -83,7 +83,7 @@ fn padded(text: &str, pad: &str) -> String {
     format!("{}{pad}{}", &text[..start], &text[start..])
 }
 
-fn map_scalars(value: &Value, name: &str, make: &dyn Fn(&str, &Value) -> Value) -> Value {
+pub(super) fn map_scalars(value: &Value, name: &str, make: &dyn Fn(&str, &Value) -> Value) -> Value {
     match value {
         Value::Object(members) => members
             .iter()
@@ -243,6 +243,7 @@ fn each_body(world: &World, change: impl Fn(&Value) -> Value) -> World {
     let mut other = world.clone();
     for exchange in &mut other.exchanges {
         exchange.body = change(&exchange.body);
+        exchange.sent = change(&exchange.sent);
     }
     other
 }

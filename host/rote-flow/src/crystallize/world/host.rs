@@ -8,7 +8,9 @@ use rote_types::{QueryEngine, QueryLimits};
 use serde_json::{Map, Value};
 
 use super::super::path::{at, at_mut, path_of};
-use super::model::World;
+use super::change::map_scalars;
+use super::model::{Exchange, World};
+use crate::literals::walk_scalars;
 
 /// What a step asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,6 +71,17 @@ fn emptied(last: &Value, pages: &Pages) -> Value {
     page
 }
 
+/// The answer about another thing than the recorded one: what was sent for that stands for it in the answer, too.
+fn of_other(recorded: &Exchange, arguments: &Value) -> Value {
+    let mut other = Vec::new();
+    walk_scalars(&recorded.sent, String::new(), &mut |pointer, old| {
+        let new = arguments.pointer(pointer).filter(|new| *new != old);
+        other.extend(new.map(|new| (old.clone(), new.clone())));
+    });
+    let new = |scalar: &Value| other.iter().find(|(old, _)| old == scalar).map_or(scalar, |(_, new)| new).clone();
+    map_scalars(&recorded.body, "", &|_, scalar| new(scalar))
+}
+
 /// Runs a program on a value.
 pub(crate) fn ask(engine: &dyn QueryEngine, input: &Value, program: &str) -> Result<Vec<Value>, String> {
     // Most programs are a path, and the engine takes far longer than to follow one. What is not there it says itself.
@@ -88,9 +101,14 @@ impl<'a> Host for WorldHost<'a> {
         let recorded: Vec<_> =
             self.world.exchanges.iter().filter(|one| one.step.as_ref() == Some(&place.step.id)).collect();
         let wanted = place.item.unwrap_or(0);
-        let exchange = recorded.get(wanted).or(recorded.last()).ok_or_else(|| "was not recorded".to_owned())?;
+        // An item of a loop is answered as the thing that it is, wherever it stands.
+        let repeats = place.step.for_each.is_some();
+        let same = recorded.iter().find(|one| repeats && one.sent == call.arguments);
+        let exchange =
+            same.or(recorded.get(wanted)).or(recorded.last()).ok_or_else(|| "was not recorded".to_owned())?;
         let body = match &place.step.pages {
             Some(pages) if wanted >= recorded.len() => Cow::Owned(emptied(&exchange.body, pages)),
+            None if repeats && same.is_none() => Cow::Owned(of_other(exchange, &call.arguments)),
             _ => Cow::Borrowed(&exchange.body),
         };
         let handle = u32::try_from(self.sent.len()).map_err(|error| error.to_string())?;

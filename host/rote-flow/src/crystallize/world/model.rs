@@ -22,6 +22,8 @@ pub(crate) struct Exchange {
     pub(crate) writes: bool,
     /// The arguments as typed, templates unresolved: what stands here first is the person's.
     pub(crate) typed: Value,
+    /// The arguments as sent.
+    pub(crate) sent: Value,
     /// Null for a call that failed, and for an answer that is not JSON.
     pub(crate) body: Value,
 }
@@ -86,6 +88,7 @@ impl World {
                 tool: format!("{}/{}", call.adapter, call.tool),
                 writes: call.is_write(),
                 typed: call.raw.clone(),
+                sent: call.arguments.clone(),
                 body: body.map_or(Value::Null, |body| (*body).clone()),
             }
         };

@@ -34,6 +34,7 @@ fn found(engine: &dyn QueryEngine, job: &Job, steps: &[(usize, Value)], by_value
         tool: format!("api/{tool}"),
         writes: is_write(tool),
         typed: typed.clone(),
+        sent: typed.clone(),
         body: body.clone(),
     };
     let world = World { exchanges: job.calls.iter().enumerate().map(exchange).collect() };
