@@ -69,9 +69,13 @@ fn bind(
             (Some(value), []) => match (binder.by_value(value)?, wanted) {
                 (true, _) => {}
                 (false, Wanted::Found) => {
+                    if binder.is_near_a_day(value) {
+                        binder.declare(Value::from(value.as_str()))?;
+                    }
                     late.insert(spec.name.clone());
                     continue;
                 }
+                (false, Wanted::These(_)) if binder.is_to_come(value) => continue,
                 (false, Wanted::These(_)) => binder.nowhere(value)?,
             },
             (None, []) => binder.by_argument()?,

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use rote_types::{CommandLine, ResponseId};
 
 use crate::FlowError;
-use crate::question::{Answer, Dropped, Note, Question, QuestionId, RECKONED};
+use crate::question::{Answer, Dropped, Note, Question, QuestionId, QuestionKind, RECKONED};
 use crate::trace::RecordedCall;
 
 /// Most notes.
@@ -118,8 +118,14 @@ impl Desk {
     }
 
     /// Says of each question whether a write depends on it, now that it is known which steps there are and which of them the
-    /// writes are or use. What is about a step that fell out keeps what it said.
+    /// writes are or use. What is about a step that fell out keeps what it said; which item that took does not matter any more,
+    /// unless another step takes the same one.
     pub(crate) fn weigh(&mut self, steps: &BTreeSet<&str>, for_writes: &BTreeSet<&str>) {
+        self.questions.retain(|question| {
+            let stays = || question.places.iter().any(|place| steps.contains(&*place.step));
+            let is_shared = || self.same.values().any(|other| *other == question.id);
+            question.kind != QuestionKind::Pick || !question.open || stays() || is_shared()
+        });
         for question in &mut self.questions {
             let of = |step: &str| for_writes.contains(step) || question.writes && !steps.contains(step);
             question.writes = question.places.iter().any(|place| of(&place.step));

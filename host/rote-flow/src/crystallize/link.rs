@@ -30,7 +30,7 @@ use crate::FlowError;
 use crate::literals::{last_segment, looks_like, replace};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use crate::trace::RecordedCall;
-pub(crate) use compared::{values_in_programs, values_of_the_result};
+pub(crate) use compared::{values_in_programs, values_of_the_result, word_of};
 pub(crate) use copied::numbers;
 use printed::distinct;
 use source::Sources;

@@ -5,19 +5,20 @@
 
 use std::collections::BTreeSet;
 
-use rote_plan::{Reference, text_of};
+use rote_plan::{Expression, Onward, Reference, text_of};
 use rote_types::{ResponseId, command};
 use serde_json::Value;
 
 use super::context::Context;
 use super::desk::{Desk, REFERENCE};
 use super::draft::{Draft, DraftStep};
+use super::link::word_of;
 use super::occurrences::{Occurrences, names_title};
 use super::path::{Segment, at, jq_of, path_of};
 use super::program;
 use super::request::ResultSpec;
 use crate::FlowError;
-use crate::literals::{change_references, references, walk_literals};
+use crate::literals::{pointer_of, references, walk_literals};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 
 /// Fields that people know things by, the best first.
@@ -38,6 +39,24 @@ struct Item {
     field: String,
     items: Vec<Value>,
     value: Value,
+}
+
+/// What takes the place of a position.
+#[derive(Clone)]
+enum Picked {
+    /// A program that takes the item for what it is.
+    By(String),
+    /// The parameter that the value is.
+    Parameter(String),
+}
+
+impl Picked {
+    fn put(self, position: &Reference) -> Expression {
+        match self {
+            Self::By(jq) => Expression::From(Reference { jq, ..position.clone() }),
+            Self::Parameter(name) => Expression::Param(name),
+        }
+    }
 }
 
 /// What was said of an item: who takes the same one takes it so, too.
@@ -66,16 +85,17 @@ pub(crate) fn properties(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -
         for (pointer, reference) in &found {
             let alone = found.iter().all(|(other, one)| other != pointer || one == reference);
             let picker = Picker { cx, draft, step, pointer, typed: &typed, alone };
-            if let Some(jq) = picker.pick(reference, desk, &mut said)? {
-                replaced.push((pointer.clone(), reference.jq.clone(), jq));
+            if let Some(picked) = picker.pick(reference, desk, &mut said)? {
+                replaced.push((pointer.clone(), reference.clone(), picked));
             }
         }
         let arguments = &mut draft.steps[position].arguments;
         for (pointer, old, new) in replaced {
-            change_references(arguments, &mut |at, reference| {
-                if at == pointer && reference.jq == old {
-                    reference.jq.clone_from(&new);
+            arguments.visit_mut(&mut |way, one| {
+                if matches!(one, Expression::From(reference) if *reference == old) && pointer_of(way) == pointer {
+                    *one = new.clone().put(&old);
                 }
+                Onward::Into
             });
         }
     }
@@ -90,6 +110,19 @@ pub(crate) fn told_apart(cx: &Context<'_>, draft: &Draft, step: &DraftStep, refe
     let picker = Picker { cx, draft, step, pointer: "", typed: &typed, alone: true };
     let typed = || picker.by_typed(&item).map(|(field, value)| with_field(&item, &field, &value));
     picker.by_query(&item).or_else(|| picker.only(&item, &reference.step)).or_else(typed)
+}
+
+/// The ways in which the item at a place can be meant.
+pub(crate) fn answers(cx: &Context<'_>, draft: &Draft, step: &str, pointer: &str) -> Option<Vec<Answer>> {
+    let step = draft.steps.iter().find(|one| one.id == step)?;
+    let mut found: Vec<Reference> = Vec::new();
+    references(&step.arguments, &mut |at, reference| {
+        found.extend((at == pointer).then(|| reference.clone()));
+    });
+    let [reference] = found.as_slice() else { return None };
+    let picker = Picker { cx, draft, step, pointer, typed: &BTreeSet::new(), alone: true };
+    let item = picker.item(reference)?;
+    Some(picker.question(QuestionId::at(QuestionId::Pick, &step.id, pointer), &item, reference).answers)
 }
 
 /// What the person typed, as text.
@@ -143,7 +176,7 @@ impl Picker<'_, '_> {
     }
 
     /// The program that takes the item for what it is; none where the position stays.
-    fn pick(&self, reference: &Reference, desk: &mut Desk, said: &mut Vec<Said>) -> Result<Option<String>, FlowError> {
+    fn pick(&self, reference: &Reference, desk: &mut Desk, said: &mut Vec<Said>) -> Result<Option<Picked>, FlowError> {
         let Some(item) = self.item(reference) else { return Ok(None) };
         // Who says where a value comes from means the item that stands there.
         let source = desk.given(&QuestionId::at(QuestionId::Source, &self.step.id, self.pointer), &[REFERENCE]);
@@ -151,9 +184,16 @@ impl Picker<'_, '_> {
             return Ok(None);
         }
         let id = QuestionId::at(QuestionId::Pick, &self.step.id, self.pointer);
+        let parameter = self.parameter(&item);
+        let word = parameter.as_deref().map(word_of);
+        if let (Some(name), Some(word)) = (&parameter, &word)
+            && desk.given(&id, &[word]).is_some()
+        {
+            return Ok(Some(Picked::Parameter(name.clone())));
+        }
         let given = desk.given(&id, &["position", REFERENCE]);
         if let Some(word) = given {
-            return self.said(&word, (id, &item), said);
+            return Ok(self.said(&word, (id, &item), said)?.map(Picked::By));
         }
         let undo = Some(command("--answer").assignment(&id, "position"));
         let step = &self.step.id;
@@ -163,7 +203,7 @@ impl Picker<'_, '_> {
                 "{step} takes the item of {source} that the query picked: {jq}; a run in which it gives several, or none, stops there"
             );
             desk.note(Some(step), text, undo);
-            return Ok(Some(jq));
+            return Ok(Some(Picked::By(jq)));
         }
         if let Some(jq) = self.only(&item, &reference.step) {
             let so = if is_by_property(&jq) { " that is called so" } else { "" };
@@ -172,7 +212,7 @@ impl Picker<'_, '_> {
                 reference.step
             );
             desk.note(Some(step), text, undo);
-            return Ok(Some(jq));
+            return Ok(Some(Picked::By(jq)));
         }
         if item.items.len() == 1 {
             return Ok(None);
@@ -180,7 +220,7 @@ impl Picker<'_, '_> {
         if let Some((field, value)) = self.by_typed(&item) {
             let text = format!("{step} takes the item of {} whose {field} is {value}", reference.step);
             desk.note(Some(step), text, undo);
-            return Ok(Some(with_field(&item, &field, &value)));
+            return Ok(Some(Picked::By(with_field(&item, &field, &value))));
         }
         // Somebody who wrote the position of the first one meant the first one.
         if item.index == 0 && !self.step.linked.contains(self.pointer) {
@@ -194,11 +234,17 @@ impl Picker<'_, '_> {
                 let text = format!("{step} takes the same item of {} as {}", reference.step, one.step);
                 desk.note(Some(step), text, undo);
                 desk.is_same(id, one.id.clone());
-                return Ok(jq);
+                return Ok(jq.map(Picked::By));
             }
         }
         let word = desk.ask(self.question(id.clone(), &item, reference))?;
-        self.said(&word, (id, &item), said)
+        Ok(self.said(&word, (id, &item), said)?.map(Picked::By))
+    }
+
+    /// The parameter that was given for the value: it may be that, and not an item's.
+    fn parameter(&self, item: &Item) -> Option<String> {
+        let mut specs = self.cx.request.params.iter();
+        specs.find(|spec| spec.value.as_ref() == Some(&text_of(&item.value))).map(|spec| spec.name.clone())
     }
 
     /// The program that the answer to a question means; none where the position stays. It is kept for whoever takes the same item.
@@ -326,6 +372,10 @@ impl Picker<'_, '_> {
         answers.extend(fields.iter().map(|(field, value)| {
             let jq = with_field(item, field, value);
             answer(format!("{}{{{jq}}}", item.response), format!("it is the one whose {field} is `{value}`"))
+        }));
+        answers.extend(self.parameter(item).map(|name| {
+            let means = format!("it is the one that parameter `{name}` says, whatever the list has");
+            answer(word_of(&name), means)
         }));
         let sharing = self.sharing(item);
         answers.extend(self.step.skip(self.cx.trace));

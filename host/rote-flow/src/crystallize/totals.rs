@@ -25,6 +25,7 @@ use super::world::scalars;
 use crate::FlowError;
 use crate::literals::{replace, walk_scalars};
 use crate::question::{Answer, Evidence, Question, QuestionId, RECKONED};
+pub(crate) use days::has_day_near;
 use formula::{Amount, Formula, formulas, said};
 
 /// Fewest digits of a number that is not the sum of others by chance.
@@ -192,17 +193,17 @@ impl<'a, 'b> Totals<'a, 'b> {
     }
 }
 
-/// The step whose answer is the input of a program of a write: the one that the program reads, else one that the write uses or that is
-/// done before it in each run, as any will do for parameters.
+/// The step whose answer is the input of a program of a write: the one that the program reads. For parameters any will do: the first
+/// that is made in each run, so that what cannot be reckoned stops the run early.
 fn input(cx: &Context<'_>, draft: &Draft, step: &DraftStep, read: Option<String>) -> Option<String> {
-    let used = || step.uses().next().map(str::to_owned);
     let earlier = || {
         let kept = closure::needed(cx.trace, draft);
         let mut before = kept.iter().map(|at| &draft.steps[*at]).filter(|one| one.calls[0] < step.calls[0]);
         let is_plain = |one: &&DraftStep| one.for_each.is_none() && one.when.is_none() && one.out.is_none();
         before.find(is_plain).map(|one| one.id.clone())
     };
-    read.or_else(used).or_else(earlier)
+    let used = || step.uses().next().map(str::to_owned);
+    read.or_else(earlier).or_else(used)
 }
 
 /// The answer that takes one of several formulas.

@@ -22,6 +22,7 @@ use super::desk::Desk;
 use super::draft::Draft;
 use super::parameters::Parameters;
 use super::path::jq_of;
+use super::pick;
 use super::request::ParamSpec;
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use find::{Finding, Trial, What};
@@ -92,7 +93,8 @@ impl Raise<'_> {
                 let ask = format!("{shown} is another one when the list has another order: is the position meant?");
                 let id = QuestionId::at(QuestionId::Pick, step, pointer);
                 let position = Answer::by_id(&id, "position", "whatever stands there".to_owned());
-                let answers = std::iter::once(position).chain(self.skip(step)).collect();
+                let answers = pick::answers(self.cx, self.draft, step, pointer);
+                let answers = answers.unwrap_or_else(|| std::iter::once(position).chain(self.skip(step)).collect());
                 self.question(finding, (id, ask), answers, desk);
             }
             What::MissedItem { exchange, array } => {

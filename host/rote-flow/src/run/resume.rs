@@ -125,7 +125,13 @@ pub(crate) fn before(
     let cut = before.frames.iter().position(differs);
     before.frames.truncate(cut.unwrap_or(before.frames.len()));
     let told: BTreeSet<ResponseId> = before.frames.iter().filter_map(Frame::response).collect();
+    let last: BTreeMap<Key, ResponseId> = calls.iter().map(|(key, made)| (key.clone(), made.id)).collect();
     for (key, made) in calls {
+        // What changed nothing, the flow does not know of and was made again stopped an earlier attempt.
+        let unchanged = !made.writes || made.settled.is_none() && made.effected() == Some(Effected::No);
+        if unchanged && !told.contains(&made.id) && last.get(&key) != Some(&made.id) {
+            continue;
+        }
         if let Some(past) = past(workspace, &made, stopped_by, &told)? {
             before.done.0.entry(key).or_default().push_back(past);
         }
@@ -244,13 +250,23 @@ impl Resumed {
     }
 
     /// Returns how a failed run ended: by which call, where it was one. That is the call because of whose error the guest
-    /// says that it ended; of a guest that says so of none, it is the failure that it did not get over.
+    /// says that it ended; of a guest that says so of none, it is the failure that it did not get over, else what it read last: that
+    /// it could do nothing with, and a resumed run reads it again.
     pub(crate) fn failed(&self, failure: &FlowFailure) -> Result<Ended, FlowError> {
         match failure.response.or(failure.suspect) {
             Some(response) => self.stopped_by(response),
             None if failure.frame.is_none() && is_cut_off(failure) => Ok(Ended::cut_off()),
-            None => Ok(Ended::stopped_at(failure.frame)),
+            None => Ok(match self.last_read()?.filter(|_| failure.frame.is_none()) {
+                Some(read) => Ended::stopped(Some(read)),
+                None => Ended::stopped_at(failure.frame),
+            }),
         }
+    }
+
+    /// The last call, where it is a read that was answered.
+    fn last_read(&self) -> Result<Option<ResponseId>, FlowError> {
+        let last = self.workspace.ls()?.pop();
+        Ok(last.filter(|last| !last.writes && last.state == ResponseState::Ok).map(|last| last.id))
     }
 
     /// Returns how a run ended that this call stopped.

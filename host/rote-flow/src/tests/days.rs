@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use super::reckoned::{answered, words};
-use super::tale::{Tale, open, steps};
+use super::support::wish;
+use super::tale::{Tale, notes, open, steps};
+use crate::CrystallizeRequest;
 
 /// A job that reads a thing and makes another one with these arguments.
 async fn made_from(query: Option<&str>, mut arguments: serde_json::Value) -> Tale {
@@ -41,6 +43,26 @@ async fn a_day_some_days_from_a_parameter_is_asked_wherever_it_stands() {
     assert_eq!(step["sprint"], json!({"$text": [reckoned('-', 1), "T09:00:00Z"]}));
     assert_eq!(step["text"], json!({"$text": ["from ", {"$param": "day"}, " to ", reckoned('+', 14)]}));
     assert!(open(&answered(&tale, &[], &[]).await).is_empty(), "nothing is another day in another run");
+}
+
+#[tokio::test]
+async fn a_parameter_that_stands_nowhere_can_be_what_a_day_is_reckoned_from() {
+    let tale = made_from(None, json!({"due_date": "2026-12-09", "title": "Report"})).await;
+    let day = [("day", Some("2026-11-25"))];
+    let made = tale.made(&day).await;
+    assert_eq!(open(&made), ["source:s2/due_date"]);
+    assert!(!made.plan.parameters.contains_key("day"), "nothing has it yet");
+    let made = answered(&tale, &day, &[("source:s2/due_date", "reckoned")]).await;
+    assert!(open(&made).is_empty() && made.plan.parameters.contains_key("day"));
+    assert_eq!(steps(&made)["s2"]["due_date"]["$from"]["with"]["day"], json!({"$param": "day"}));
+    let made = answered(&tale, &day, &[("source:s2/due_date", "always")]).await;
+    assert!(notes(&made).contains(&"parameter `day` stands nowhere until a day is `reckoned` from it"));
+    let far = tale
+        .wish(&CrystallizeRequest { force: true, ..wish(&[("day", Some("2020-01-01"))]) })
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(far.contains("no argument of a kept call holds `2020-01-01`"), "{far}");
 }
 
 #[tokio::test]

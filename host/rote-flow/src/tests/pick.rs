@@ -109,7 +109,9 @@ async fn the_last_one_is_asked_as_the_first_one_is() {
         let made = tale.made(&[]).await;
         assert_eq!((taken(&made), open(&made)), (json!(taken_by), vec!["pick:s2/issue_id"]), "{taken_by}");
         let words: Vec<&str> = made.report.questions[0].answers.iter().map(|one| one.word.as_str()).collect();
-        assert_eq!(words, ["position", "skip"]);
+        assert_eq!((words[0], *words.last().unwrap()), ("position", "skip"));
+        // A place from the end, or by a program, is not looked up.
+        assert_eq!(words.contains(&"@1{.items[] | select(.title == \"Fix login\") | .id}"), taken_by == ".items[0].id");
         let made = tale.answered_with(&[("pick:s2/issue_id", "position")]).await.unwrap();
         assert_eq!((taken(&made), open(&made)), (json!(taken_by), vec![]));
     }
@@ -141,4 +143,33 @@ async fn an_answer_that_is_offered_is_taken() {
         let made = tale.answered_with(&[("pick:s2/text", &answer.word)]).await;
         assert!(answer.word == "skip" || made.is_ok_and(|made| open(&made).is_empty()), "{}", answer.word);
     }
+}
+
+#[tokio::test]
+async fn an_item_that_was_typed_may_be_the_one_that_a_parameter_says() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), issues()).await;
+    tale.call("addComment", json!({"issue_id": 42, "body": "Seen"}), json!({"id": 1})).await;
+    tale.call("createIssue", json!({"title": "Again", "issue": 42}), json!({"id": 50})).await;
+    let asked = crate::CrystallizeRequest { force: true, ..super::support::wish(&[("issue", Some("42"))]) };
+    let made = tale.wish(&asked).await.unwrap();
+    let question = made.report.questions.iter().find(|one| one.id.to_string() == "pick:s2/issue_id").unwrap();
+    assert!(question.answers.iter().any(|answer| answer.word == "parameter:issue"), "{question:?}");
+    let answers = [("pick:s2/issue_id".to_owned(), "parameter:issue".to_owned())].into();
+    let made = tale.wish(&crate::CrystallizeRequest { answers, ..asked }).await.unwrap();
+    assert_eq!(steps(&made)["s2"]["issue_id"], json!({"$param": "issue"}));
+    assert!(open(&made).is_empty(), "{:?}", open(&made));
+}
+
+#[tokio::test]
+async fn which_item_a_call_took_that_falls_out_is_not_asked() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), issues()).await;
+    tale.call("getIssue", json!({"issue_id": 43}), json!({"id": 43})).await;
+    tale.call("createIssue", json!({"title": "@1{.items[0].title}"}), json!({"id": 50})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(open(&made), ["pick:s3/title"]);
+    let words: Vec<&str> = made.report.questions[0].answers.iter().map(|one| one.word.as_str()).collect();
+    assert_eq!(words[0], "position");
+    assert!(words.len() > 2, "what tells it apart is offered where a changed list asks, too: {words:?}");
 }

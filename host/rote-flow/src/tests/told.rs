@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::reckoned::{answered, articles, words};
 use super::tale::{Tale, notes, open, steps};
-use crate::{FlowError, Package, RunReport};
+use crate::error::RunnerError;
+use crate::{FlowError, Package, RunReport, RunRequest};
 
 #[tokio::test]
 async fn a_count_of_what_a_loop_does_is_asked_where_a_text_says_it() {
@@ -102,8 +103,8 @@ async fn what_is_waited_for_bars_what_comes_behind_it_and_stays_without_a_write(
     assert_eq!(made.plan.steps.iter().map(|step| step.id.as_str()).collect::<Vec<_>>(), ["s1", "s4"]);
 }
 
-/// Installs the flow that waits, with so short a pause that a test can; what it does to the server.
-async fn runs(states: &[&str]) -> (Result<RunReport, FlowError>, Vec<String>) {
+/// Installs the flow that waits, with so short a pause that a test can.
+async fn installed() -> Tale {
     let tale = waited(&["creating", "ready"]).await;
     let made = answered(&tale, &[], &[("when:s2", "wait")]).await;
     let (fixture, mut plan) = (&tale.fixture, made.plan);
@@ -111,28 +112,72 @@ async fn runs(states: &[&str]) -> (Result<RunReport, FlowError>, Vec<String>) {
     let package = Package::of_plan(made.frontmatter, plan).unwrap();
     let (library, redaction) = (&fixture.flows.library, fixture.runtime.redaction());
     library.write_draft(&package.frontmatter.name, &package, true, redaction).unwrap();
+    tale
+}
+
+/// What a run in which the issue has these states one after the other comes to, and the methods of what it sends.
+async fn run(tale: &Tale, states: &[&str], request: &RunRequest) -> (Result<RunReport, FlowError>, Vec<String>) {
+    let fixture = &tale.fixture;
     let sent = fixture.shop.log().len();
     for state in states {
         fixture.shop.says(200, json!({"id": 7, "status": *state}));
     }
-    fixture.shop.says(201, json!({"id": 901}));
-    let ran = fixture.run(&fixture.run_request(&[])).await;
+    let ran = fixture.run(request).await;
     (ran, fixture.shop.log()[sent..].iter().map(|line| line.split(' ').next().unwrap().to_owned()).collect())
 }
 
 #[tokio::test]
 async fn a_run_waits_and_writes_only_when_it_is_so() {
-    let (ran, sent) = runs(&["queued", "creating", "odd", "ready"]).await;
+    let tale = installed().await;
+    let first = tale.fixture.run_request(&[]);
+    let (ran, sent) = run(&tale, &["queued", "creating", "odd", "ready"], &first).await;
     assert!(ran.is_ok(), "{ran:?}");
     assert_eq!(sent, ["GET", "GET", "GET", "GET", "POST"]);
-    let (ran, sent) = runs(&["creating", "FAILED"]).await;
+}
+
+#[tokio::test]
+async fn a_read_that_failed_in_each_attempt_is_made_again_in_the_next_one() {
+    let tale = installed().await;
+    let mut request = tale.fixture.run_request(&[]);
+    for (number, status) in [(1, 500), (2, 503), (3, 500)] {
+        tale.fixture.shop.says(status, json!({"error": "busy"}));
+        let (ran, sent) = run(&tale, &[], &request).await;
+        let FlowError::Run(RunnerError::Stopped { workspace, .. }) = ran.unwrap_err() else {
+            panic!("attempt {number}")
+        };
+        assert_eq!(sent, ["GET"], "attempt {number}");
+        request = RunRequest { resume: Some(workspace), ..RunRequest::default() };
+    }
+    // And so is a write that the API refused.
+    tale.fixture.shop.says(200, json!({"id": 7, "status": "ready"}));
+    for (sends, status) in [(vec!["GET", "POST"], 409), (vec!["POST"], 409), (vec!["POST"], 422)] {
+        tale.fixture.shop.says(status, json!({"error": "locked"}));
+        let (ran, sent) = run(&tale, &[], &request).await;
+        assert_eq!((sent, ran.is_err()), (sends.into_iter().map(str::to_owned).collect(), true));
+    }
+    let (ran, sent) = run(&tale, &[], &request).await;
+    assert!(ran.is_ok(), "{ran:?}");
+    assert_eq!(sent, ["POST"]);
+}
+
+#[tokio::test]
+async fn a_run_that_waited_in_vain_reads_again_when_it_is_resumed() {
+    let tale = installed().await;
+    let first = tale.fixture.run_request(&[]);
+    let (ran, sent) = run(&tale, &["creating", "FAILED"], &first).await;
     let error = ran.unwrap_err();
-    assert_eq!(sent, ["GET", "GET"], "{error}");
-    assert_eq!(error.kind(), ErrorKind::Upstream, "{error}");
+    assert_eq!((sent.len(), error.kind()), (2, ErrorKind::Upstream), "{error}");
     assert!(
         error.to_string().contains("step `s2` waited in vain: `.status == \"ready\"` was not so in 2 calls"),
         "{error}"
     );
+    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
+    let again = RunRequest { resume: Some(workspace), ..RunRequest::default() };
+    let (ran, sent) = run(&tale, &["failed"], &again).await;
+    assert_eq!((sent, ran.unwrap_err().kind()), (vec!["GET".to_owned()], ErrorKind::Upstream));
+    let (ran, sent) = run(&tale, &["creating", "ready"], &again).await;
+    assert!(ran.is_ok(), "{ran:?}");
+    assert_eq!(sent, ["GET", "GET", "POST"]);
 }
 
 #[tokio::test]

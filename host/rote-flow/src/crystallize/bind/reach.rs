@@ -66,6 +66,21 @@ fn reach(cx: &Context<'_>, draft: &mut Draft, parameters: &Parameters, new: &BTr
 }
 
 impl Binder<'_, '_> {
+    /// Whether a write that stays has a day from which the parameter, which stands nowhere, is not far: that may be reckoned.
+    pub(super) fn is_near_a_day(&self, value: &str) -> bool {
+        self.steps().any(|step| step.is_write(self.cx.trace) && totals::has_day_near(step, value))
+    }
+
+    /// Whether the parameter stands nowhere yet, and does as soon as a question about a day is answered, which is noted.
+    pub(super) fn is_to_come(&mut self, value: &str) -> bool {
+        let comes = self.parameters.example(self.name).is_none() && self.is_near_a_day(value);
+        if comes {
+            let text = format!("parameter `{}` stands nowhere until a day is `reckoned` from it", self.name);
+            self.desk.note(None, text, None);
+        }
+        comes
+    }
+
     /// Binds the parameter in the programs that read the answers of steps that were asked for it.
     pub(super) fn in_programs_of(&mut self, places: &[Place], value: &str) {
         let binding = Binding { name: self.name, value };

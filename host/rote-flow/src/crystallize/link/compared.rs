@@ -103,7 +103,7 @@ enum Given {
 }
 
 /// The answer that says that a value is a parameter's.
-fn word_of(parameter: &str) -> String {
+pub(crate) fn word_of(parameter: &str) -> String {
     format!("parameter:{parameter}")
 }
 

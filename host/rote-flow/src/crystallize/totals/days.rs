@@ -77,6 +77,12 @@ pub(super) fn ask(
     Ok(())
 }
 
+/// Whether a step has a day that is not far from this one, and not this one.
+pub(crate) fn has_day_near(step: &DraftStep, day: &str) -> bool {
+    let Some(base) = date_of(day) else { return false };
+    typed(step).iter().any(|day| day.apart(base).is_some_and(|apart| apart.abs() <= MAX_DAYS))
+}
+
 /// The day that a text is, or that it is a time of.
 fn date_of(text: &str) -> Option<Date> {
     let day = day_of(text).unwrap_or(text);
@@ -154,12 +160,17 @@ impl Day {
         &self.text[self.range.clone()]
     }
 
+    /// How many days it is after another one; none for the same one.
+    fn apart(&self, from: Date) -> Option<i32> {
+        let day: Date = self.day().parse().ok()?;
+        Some((day - from).get_days()).filter(|apart| *apart != 0)
+    }
+
     /// The days from which this one may have been reckoned, with how many days it is after each.
     fn ways<'b>(&self, bases: &'b [Base]) -> Vec<(&'b Base, i32)> {
-        let Ok(day) = self.day().parse::<Date>() else { return Vec::new() };
         let way = |base: &'b Base| {
-            let apart = (day - base.day).get_days();
-            let near = apart.abs() <= MAX_DAYS && apart != 0;
+            let apart = self.apart(base.day)?;
+            let near = apart.abs() <= MAX_DAYS;
             let told = !base.is_printed || apart.abs() <= MAX_FROM_PRINTED || apart % 7 == 0;
             (near && told).then_some((base, apart))
         };
