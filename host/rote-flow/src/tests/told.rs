@@ -103,6 +103,43 @@ async fn what_is_waited_for_bars_what_comes_behind_it_and_stays_without_a_write(
     assert_eq!(made.plan.steps.iter().map(|step| step.id.as_str()).collect::<Vec<_>>(), ["s1", "s4"]);
 }
 
+#[tokio::test]
+async fn what_is_waited_for_is_a_state_a_hundred_or_what_was_not_there() {
+    for (states, until) in [
+        ([json!({"done": false}), json!({"done": true})], Some(".done == true")),
+        ([json!({"percent_complete": 40}), json!({"percent_complete": 100})], Some(".percent_complete == 100")),
+        ([json!({"progress": 40}), json!({"progress": 60})], None),
+        ([json!({"url": null}), json!({"url": "https://x.example/1"})], Some(".url != null")),
+        ([json!({}), json!({"url": "https://x.example/1"})], Some(".url != null")),
+        ([json!({"other": null}), json!({"other": "x", "url": "u"})], Some(".url != null")),
+        ([json!({"job": {"completed_at": null}}), json!({"job": {"completed_at": "2026-01-02T03:04:05Z"}})],
+            Some(".job.completed_at != null")),
+        ([json!({"finished_at": "2026-01-01T00:00:00Z"}), json!({"finished_at": "2026-01-02T00:00:00Z"})], None),
+        ([json!({"views": 1}), json!({"views": 2})], None),
+        ([json!({"note": null}), json!({"note": "x"})], None),
+    ] {
+        for arguments in [json!({}), json!({"issue_id": 7})] {
+            let tool = if arguments == json!({}) { "searchContacts" } else { "getIssue" };
+            let mut tale = Tale::new();
+            for state in &states {
+                tale.call(tool, arguments.clone(), state.clone()).await;
+            }
+            let body = if states[1].get("url").is_some() { "@2{.url}" } else { "Seen" };
+            tale.call("addComment", json!({"issue_id": 7, "body": body}), json!({"id": 900})).await;
+            let made = tale.made(&[]).await;
+            let found = made.plan.steps.iter().find_map(|step| step.until.as_ref()).map(|until| until.jq.as_str());
+            assert_eq!(found, until, "{tool} {states:?}");
+            assert!(until.is_none() || answered(&tale, &[], &[("when:s2", "stop")]).await.plan.steps[1].when.is_some());
+        }
+    }
+    let mut tale = Tale::new();
+    for state in ["open", "done"] {
+        tale.call("searchContacts", json!({}), json!({"items": [{"id": 1, "state": state}]})).await;
+    }
+    tale.call("addComment", json!({"issue_id": 7, "body": "Seen"}), json!({"id": 900})).await;
+    assert!(!open(&tale.made(&[]).await).contains(&"when:s2"), "a list was looked at twice");
+}
+
 /// Installs the flow that waits, with so short a pause that a test can.
 async fn installed() -> Tale {
     let tale = waited(&["creating", "ready"]).await;

@@ -1,5 +1,7 @@
 //! Reads that were made again and again until a member was another one: somebody waited. Whether a run waits, too, is asked.
 
+use std::fmt;
+
 use rote_plan::{Comparison, Condition, Expression, Operator, Reference, Until};
 use rote_types::{ResponseId, command};
 use rote_workspace::ResponseState;
@@ -7,7 +9,7 @@ use serde_json::Value;
 
 use super::super::super::context::Context;
 use super::super::super::desk::Desk;
-use super::super::super::draft::Draft;
+use super::super::super::draft::{Draft, DraftStep};
 use super::super::super::path::{Segment, at, jq_of};
 use crate::FlowError;
 use crate::crystallize::world::scalars;
@@ -16,6 +18,8 @@ use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 /// Words of the names of members that say how far something is, the likeliest first.
 const STATES: [&str; 10] =
     ["status", "state", "phase", "done", "ready", "complete", "finish", "progress", "available", "pending"];
+/// Parts of the names of members that count to a hundred.
+const PARTS: [&str; 3] = ["progress", "percent", "complete"];
 /// Parts of words that say that something came to another end than it should.
 const ENDS: [&str; 10] =
     ["fail", "error", "cancel", "abort", "reject", "denied", "declined", "expired", "timeout", "crash"];
@@ -31,11 +35,38 @@ pub(super) struct Poll {
     last: usize,
     /// The member that changed.
     path: Vec<Segment>,
-    value: Value,
+    target: Target,
     /// What it was before, each once.
     before: Vec<Value>,
     /// The position of the step.
     write: Option<usize>,
+}
+
+/// What was waited for.
+#[derive(Debug, Clone, PartialEq)]
+enum Target {
+    Is(Value),
+    /// It was null or missing before.
+    There,
+}
+
+impl Target {
+    /// The condition on a value.
+    fn condition(&self) -> String {
+        match self {
+            Self::Is(value) => format!("== {value}"),
+            Self::There => "!= null".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Is(value) => write!(f, "{value}"),
+            Self::There => f.write_str("there"),
+        }
+    }
 }
 
 /// All of them.
@@ -44,8 +75,7 @@ pub(super) fn polls(cx: &Context<'_>, draft: &Draft) -> Vec<Poll> {
     let mut found: Vec<Poll> = Vec::new();
     for (first, call) in calls.iter().enumerate().filter(|(_, call)| !call.is_write()) {
         let known = found.iter().any(|poll| poll.responses.contains(&call.response));
-        if known || call.state != ResponseState::Ok || call.arguments.as_object().is_none_or(serde_json::Map::is_empty)
-        {
+        if known || call.state != ResponseState::Ok {
             continue;
         }
         let until = calls[first..].iter().position(|later| later.is_write() && later.state == ResponseState::Ok);
@@ -56,32 +86,60 @@ pub(super) fn polls(cx: &Context<'_>, draft: &Draft) -> Vec<Poll> {
         let stays = |at: &usize| draft.steps[*at].out.is_none() && draft.steps[*at].broken.is_none();
         let Some(step) = draft.step_of(*last).filter(stays) else { continue };
         let write = draft.step_of(until).filter(stays);
-        if let Some((path, value)) = changed(cx, call.response, calls[*last].response) {
-            let responses: Vec<ResponseId> = reads.iter().map(|read| calls[*read].response).collect();
-            let mut before: Vec<Value> = Vec::new();
-            for body in responses.iter().filter_map(|response| cx.body(*response)) {
-                let known = at(&body, &path).filter(|known| **known != value && !before.contains(known));
-                before.extend(known.cloned());
-            }
-            found.push(Poll { responses, last: step, path, value, before, write });
+        let responses: Vec<ResponseId> = reads.iter().map(|read| calls[*read].response).collect();
+        let Some((path, target)) = changed(cx, draft, step, &responses) else { continue };
+        // A list that was read again may have been looked at again.
+        let names_thing = call.arguments.as_object().is_some_and(|arguments| !arguments.is_empty());
+        if !names_thing && path.iter().any(|segment| matches!(segment, Segment::Index(_))) {
+            continue;
         }
+        let mut before: Vec<Value> = Vec::new();
+        for body in responses[..responses.len() - 1].iter().filter_map(|response| cx.body(*response)) {
+            before.extend(at(&body, &path).filter(|known| !before.contains(known)).cloned());
+        }
+        found.push(Poll { responses, last: step, path, target, before, write });
     }
     found
 }
 
-/// The member by which the last answer is another one than the first.
-fn changed(cx: &Context<'_>, first: ResponseId, last: ResponseId) -> Option<(Vec<Segment>, Value)> {
-    let (first, last) = (cx.body(first)?, cx.body(last)?);
-    let mut found: Vec<(usize, Vec<Segment>, Value)> = Vec::new();
+/// The member by which the last answer is another one than the first: one that says how far something is, else one that was not
+/// there before and is used.
+fn changed(
+    cx: &Context<'_>,
+    draft: &Draft,
+    step: usize,
+    responses: &[ResponseId],
+) -> Option<(Vec<Segment>, Target)> {
+    let (first, last) = (cx.body(*responses.first()?)?, cx.body(*responses.last()?)?);
+    let mut found: Vec<(usize, Vec<Segment>, Target)> = Vec::new();
     scalars(&last, "", &mut Vec::new(), &mut |name, path, value| {
         let name = name.to_ascii_lowercase();
+        let old = at(&first, path).unwrap_or(&Value::Null);
         let rank = STATES.iter().position(|state| name.contains(state));
-        let is_state = value.is_boolean() || value.is_string();
-        if let Some(rank) = rank.filter(|_| is_state && at(&first, path) != Some(value)) {
-            found.push((rank, path.to_vec(), value.clone()));
-        }
+        let target = match value {
+            Value::Null => None,
+            _ if old == value => None,
+            _ if old.is_null() => Some(Target::There),
+            // A time is another one in each run.
+            Value::String(text) if text.len() >= 8 && text.starts_with(|c: char| c.is_ascii_digit()) => None,
+            Value::String(_) | Value::Bool(_) => Some(Target::Is(value.clone())),
+            Value::Number(number) if PARTS.iter().any(|part| name.contains(part)) && number.as_f64() == Some(100.0) => {
+                Some(Target::Is(value.clone()))
+            }
+            _ => None,
+        };
+        let used = || is_used(draft, &draft.steps[step].id, &jq_of(path)).then_some(STATES.len());
+        let rank = rank.or_else(|| target.as_ref().filter(|target| **target == Target::There).and_then(|_| used()));
+        found.extend(target.zip(rank).map(|(target, rank)| (rank, path.to_vec(), target)));
     });
-    found.into_iter().min_by_key(|(rank, ..)| *rank).map(|(_, path, value)| (path, value))
+    found.into_iter().min_by_key(|(rank, ..)| *rank).map(|(_, path, target)| (path, target))
+}
+
+/// Whether a step takes this of the answer of another one.
+fn is_used(draft: &Draft, step: &str, jq: &str) -> bool {
+    let mut references =
+        draft.steps.iter().filter(|one| one.out.is_none()).flat_map(DraftStep::expressions).flat_map(Expression::references);
+    references.any(|reference| reference.step == step && reference.jq == jq)
 }
 
 impl Poll {
@@ -115,23 +173,24 @@ impl Poll {
         let never = format!("{jq} | strings | test(\"{ends}\"; \"i\")");
         // What was waited on in the recording is not an end.
         let is_end = |word: &str| ENDS.iter().any(|end| word.to_lowercase().contains(end));
-        let ends_differ = self.value.is_string() && !self.before.iter().filter_map(Value::as_str).any(is_end);
+        let is_word = matches!(self.target, Target::Is(Value::String(_)));
+        let ends_differ = is_word && !self.before.iter().filter_map(Value::as_str).any(is_end);
         let never = ends_differ.then_some(never);
-        Until { jq: format!("{jq} == {}", self.value), never, pause: PAUSE, most: MOST }
+        Until { jq: format!("{jq} {}", self.target.condition()), never, pause: PAUSE, most: MOST }
     }
 
     /// The condition that fails where it is not so.
     fn guard(&self, step: String) -> Condition {
         let jq = jq_of(&self.path);
-        let why = Value::from(format!("{step} has not come to `{jq}` {} yet", self.value));
-        let program = format!("{jq} | if . == {} then . else error({why}) end", self.value);
+        let why = Value::from(format!("{step} has not come to `{jq}` {} yet", self.target));
+        let program = format!("{jq} | if . {} then . else error({why}) end", self.target.condition());
         let left = Expression::From(Reference::new(step, program));
         Condition::Compare(Comparison { left, op: Operator::Exists, right: None })
     }
 
     fn question(&self, cx: &Context<'_>, step: &str, write: Option<&str>) -> Question {
         let id = QuestionId::When(step.to_owned());
-        let (jq, value) = (jq_of(&self.path), &self.value);
+        let (jq, value) = (jq_of(&self.path), &self.target);
         let flag = |word: &str| command("--when").assignment(step, word);
         let reads: Vec<String> = self.responses.iter().map(ResponseId::to_string).collect();
         let last = *self.responses.last().unwrap_or(&self.responses[0]);
