@@ -90,7 +90,7 @@ pub enum PlanError {
         /// The step.
         step: String,
     },
-    /// What a step's `until` says is empty or out of bounds, or it has a `for_each` or `pages` too.
+    /// What a step's `until` says is empty or out of bounds, or it has `pages` too.
     Until {
         /// The step.
         step: String,
@@ -134,7 +134,7 @@ impl fmt::Display for PlanError {
             ),
             Self::Until { step } => write!(
                 f,
-                "step `{step}` has a wrong `until`: it has `jq`, `pause` (1 to {MAX_PAUSE} milliseconds) and `most` (2 to {MAX_READS} calls), and goes with neither `for_each` nor `pages`"
+                "step `{step}` has a wrong `until`: it has `jq`, `pause` (1 to {MAX_PAUSE} milliseconds) and `most` (2 to {MAX_READS} calls), and goes without `pages`"
             ),
             Self::Pages { step } => {
                 write!(
@@ -184,7 +184,7 @@ pub enum RunError<E> {
     },
     /// What a step waits for was not so in any of its answers.
     Never {
-        /// The step.
+        /// The step, of a `for_each` step with the position: `s2[3]`.
         step: String,
         /// The program that asks for it.
         jq: String,

@@ -96,7 +96,8 @@ pub struct Step {
     /// It reads a list page by page, one call for each, as long as an answer names another one. Not with `for_each`.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub pages: Option<Pages>,
-    /// It is made again and again until something is so; what a reference finds is the last answer. Not with `for_each` or `pages`.
+    /// It is made again and again until something is so; what a reference finds is the last answer. With `for_each` so for
+    /// each item; not with `pages`.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub until: Option<Until>,
     /// What its failure means for the run.
@@ -113,9 +114,9 @@ pub struct Until {
     /// The one that says, where it is not so, that it will never be: the step fails then.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub never: Option<String>,
-    /// Milliseconds between an answer and the call behind it, 1 to [`MAX_PAUSE`].
+    /// Milliseconds that pass before the call behind an answer, 1 to [`MAX_PAUSE`]; fewer where another step waits for less.
     pub pause: u64,
-    /// Most calls, 2 to [`MAX_READS`]. When the answer of the last one is not so, the step fails.
+    /// Most calls of each item, 2 to [`MAX_READS`]. When the answer of the last one is not so, the step fails.
     pub most: usize,
 }
 
@@ -436,7 +437,7 @@ fn check_until(step: &Step, until: &Until) -> Result<(), PlanError> {
     let Until { jq, never, pause, most } = until;
     let is_empty = jq.is_empty() || never.as_ref().is_some_and(String::is_empty);
     let bounded = (1..=MAX_PAUSE).contains(pause) && (2..=MAX_READS).contains(most);
-    if step.for_each.is_some() || step.pages.is_some() || is_empty || !bounded {
+    if step.pages.is_some() || is_empty || !bounded {
         return Err(PlanError::Until { step: step.id.clone() });
     }
     if jq.len().max(never.as_ref().map_or(0, String::len)) > MAX_PROGRAM_BYTES {

@@ -28,6 +28,12 @@ pub(crate) struct State<'a, R, E> {
     pub(crate) items: Vec<Option<Value>>,
     /// How many of the items were started, or could not be.
     pub(crate) next: usize,
+    /// The items whose calls are made again after a pause.
+    pub(crate) waiting: Vec<usize>,
+    /// Those whose pause is over.
+    pub(crate) again: Vec<usize>,
+    /// How many calls of an item did not give what is waited for.
+    pub(crate) turns: BTreeMap<usize, usize>,
     pub(crate) in_flight: usize,
     /// How many calls failed, the one that stopped the run included.
     pub(crate) failed: usize,
@@ -62,6 +68,9 @@ impl<'a, R, E> Progress<'a, R, E> {
             },
             items: Vec::new(),
             next: 0,
+            waiting: Vec::new(),
+            again: Vec::new(),
+            turns: BTreeMap::new(),
             in_flight: 0,
             failed: 0,
             memo: Memo::new(),

@@ -5,7 +5,7 @@
 //! they arrive. How each step ends does not depend on that order either, unless a failure stops the run: then
 //! nothing new starts; what is running is waited for, because its effects happen anyway and must be recorded; and
 //! the first failure is reported. Only the calls of one `for_each` and the pages of one list are bounded here; all others
-//! are the host's to bound.
+//! are the host's to bound. What is waited for is asked for again when nothing else is in flight, after one pause for all.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -80,7 +80,7 @@ pub trait Host {
     /// When the program fails.
     fn query_value(&mut self, value: &Value, program: &str) -> Result<Vec<Value>, Self::Error>;
 
-    /// Lets so many milliseconds pass. Calls that are in flight go on.
+    /// Lets so many milliseconds pass; nothing is in flight then.
     ///
     /// # Errors
     /// When the run is not to go on.
@@ -117,10 +117,11 @@ pub fn run<H: Host + ?Sized>(plan: &Plan, parameters: &Map<String, Value>, host:
     loop {
         // An end, such as of a step that is skipped, may make an earlier step of the plan ready.
         while running.failure.is_none() && running.pass() {}
-        if running.tasks.is_empty() {
+        if !running.tasks.is_empty() {
+            running.wait()?;
+        } else if !running.turn()? {
             break;
         }
-        running.wait()?;
     }
     // Of what was begun when the run stopped.
     for position in 0..plan.steps.len() {
@@ -189,8 +190,9 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
     }
 
     fn has_room(&self, position: usize) -> bool {
-        let State { phase, step, items, next, in_flight, .. } = &self.progress.states[position];
-        matches!(phase, Phase::Started) && *next < items.len() && *in_flight < step.concurrency()
+        let State { phase, step, items, next, again, in_flight, .. } = &self.progress.states[position];
+        let left = *next < items.len() || !again.is_empty();
+        matches!(phase, Phase::Started) && left && *in_flight < step.concurrency()
     }
 
     /// Decides whether a step runs, and for which items.
@@ -265,11 +267,21 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
     /// Starts the call of the next item.
     fn start_next(&mut self, position: usize) {
         let state = &mut self.progress.states[position];
+        let index = state.again.pop().unwrap_or_else(|| {
+            state.next += 1;
+            state.next - 1
+        });
+        self.start(position, index);
+    }
+
+    /// Starts the call of an item.
+    fn start(&mut self, position: usize, index: usize) {
+        let state = &mut self.progress.states[position];
         let step = state.step;
-        let value = state.items[state.next].take();
+        // What is waited for may be asked for again.
+        let value = if step.until.is_some() { state.items[index].clone() } else { state.items[index].take() };
         let position_of = step.for_each.is_some() || step.pages.is_some();
-        let item = position_of.then_some(state.next);
-        state.next += 1;
+        let item = position_of.then_some(index);
         let mut memo = std::mem::take(&mut state.memo);
         let place = Place { step, item };
         let by = place.to_string();
@@ -309,10 +321,16 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
         match outcome {
             Ok(response) => {
                 self.host.finished(place, Ok(&response));
-                let next = self.next_page(position, &response).and_then(|()| self.again(position, &response));
-                self.progress.states[position].outcome.responses.insert(item, response);
-                if let Err(error) = next {
-                    self.fail(position, None, error);
+                match self.is_so(position, item, &response) {
+                    Ok(true) => {
+                        let next = self.next_page(position, &response);
+                        self.progress.states[position].outcome.responses.insert(item, response);
+                        if let Err(error) = next {
+                            self.fail(position, None, error);
+                        }
+                    }
+                    Ok(false) => {}
+                    Err(error) => self.fail(position, item, error),
                 }
             }
             Err(source) => self.fail(position, item, RunError::Step { step: place.to_string(), source }),
@@ -360,29 +378,48 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
         Ok(())
     }
 
-    /// Takes note that a call is made once more, after a pause, unless what the step waits for is so.
-    fn again(&mut self, position: usize, response: &H::Response) -> Result<(), RunError<H::Error>> {
-        let state = &mut self.progress.states[position];
-        let Some(until) = &state.step.until else { return Ok(()) };
-        let by = &state.step.id;
-        let failed = |source| RunError::Step { step: by.clone(), source };
+    /// Whether what a step waits for is so; takes note that the call is made once more where it is not.
+    fn is_so(
+        &mut self,
+        position: usize,
+        item: Option<usize>,
+        response: &H::Response,
+    ) -> Result<bool, RunError<H::Error>> {
+        let State { step, turns, waiting, .. } = &mut self.progress.states[position];
+        let Some(until) = &step.until else { return Ok(true) };
+        let by = Place { step, item }.to_string();
         let mut says = |program: &str| -> Result<bool, RunError<H::Error>> {
-            let outputs = self.host.query(response, program).map_err(failed)?;
+            let outputs = self.host.query(response, program);
+            let outputs = outputs.map_err(|source| RunError::Step { step: by.clone(), source })?;
             Ok(outputs.iter().any(|output| !matches!(output, Value::Null | Value::Bool(false))))
         };
         if says(&until.jq)? {
-            return Ok(());
+            return Ok(true);
         }
-        let (calls, ended) = (state.items.len(), until.never.as_ref().map_or(Ok(false), |never| says(never))?);
+        let index = item.unwrap_or(0);
+        let calls = *turns.entry(index).and_modify(|calls| *calls += 1).or_insert(1);
+        let ended = until.never.as_ref().map_or(Ok(false), |never| says(never))?;
         if ended || calls >= until.most {
             let because = until.never.clone().filter(|_| ended);
-            return Err(RunError::Never { step: by.clone(), jq: until.jq.clone(), calls, because });
+            return Err(RunError::Never { step: by, jq: until.jq.clone(), calls, because });
         }
-        if self.failure.is_none() {
-            self.host.pause(until.pause).map_err(failed)?;
+        waiting.push(index);
+        Ok(false)
+    }
+
+    /// Pauses where nothing is in flight and something is waited for, and makes those calls ready; whether there are any.
+    fn turn(&mut self) -> Result<bool, RunError<H::Error>> {
+        let waits = |state: &&State<'_, _, _>| !state.waiting.is_empty();
+        let pauses = self.progress.states.iter().filter(waits).filter_map(|state| state.step.until.as_ref());
+        let Some(pause) = pauses.map(|until| until.pause).min().filter(|_| self.failure.is_none()) else {
+            return Ok(false);
+        };
+        self.host.pause(pause).map_err(|source| RunError::Host { source })?;
+        for State { waiting, again, .. } in &mut self.progress.states {
+            // The last one is made first.
+            again.extend(std::mem::take(waiting).into_iter().rev());
         }
-        state.items.push(None);
-        Ok(())
+        Ok(true)
     }
 
     /// Takes note of a failure: of a call, or with no item of the step.
@@ -401,15 +438,15 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
     /// Ends a step of which nothing is left to do, and all that is begun when the run stops; whether it did.
     fn settle_if_done(&mut self, position: usize) -> bool {
         let stops = self.failure.is_some();
-        let State { phase, outcome, step, items, next, in_flight, failed, memo, .. } =
+        let State { phase, outcome, step, items, next, waiting, again, in_flight, failed, memo, .. } =
             &mut self.progress.states[position];
-        let left = *next < items.len();
+        let left = *next < items.len() || !waiting.is_empty() || !again.is_empty();
         if !matches!(phase, Phase::Started) || *in_flight > 0 || (left && !stops) {
             return false;
         }
         if *failed > 0 || left {
-            // Some of the pages would look like all, and an answer that was waited on like the one that was waited for.
-            let none = outcome.responses.is_empty() || step.pages.is_some() || step.until.is_some();
+            // Some of the pages would look like all.
+            let none = outcome.responses.is_empty() || step.pages.is_some();
             outcome.status = if none { Status::Failed } else { Status::Partial };
         }
         *phase = Phase::Ended;

@@ -56,6 +56,9 @@ impl<'a> Outline<'a> {
             if step.on_error != OnError::Stop {
                 return Err(refused("may fail"));
             }
+            if step.until.is_some() && step.for_each.is_some() {
+                return Err(refused("waits for each of several"));
+            }
             let guard = guard(step, &maybe).map_err(refused)?;
             if guard.when.is_some() || !guard.present.is_empty() {
                 maybe.insert(step.id.as_str());

@@ -157,6 +157,9 @@ fn what_is_not_written_out_is_named() {
     let one = |more: Value| json!([step("s1", "a/t", json!({}), more)]);
     let never = json!({"any": []});
     assert_eq!(made(one(json!({})), json!(null)), None);
+    let until = json!({"jq": ".done", "pause": 1, "most": 2});
+    let waits = made(one(json!({"for_each": [1], "until": until})), json!(null));
+    assert_eq!(waits.as_deref(), Some("step `s1` waits for each of several"));
     let may_fail = made(one(json!({"on_error": "continue"})), json!(null));
     assert_eq!(may_fail.as_deref(), Some("step `s1` may fail"));
     let two = json!([

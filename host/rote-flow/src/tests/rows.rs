@@ -93,6 +93,41 @@ async fn what_was_made_for_each_is_gone_on_with() {
 }
 
 #[tokio::test]
+async fn what_was_started_for_each_is_waited_for() {
+    for together in [false, true] {
+        let mut tale = listed(["open"; 3]).await;
+        let mut new = Vec::new();
+        let (mut starts, mut rest) = (0..3).partition::<Vec<usize>, _>(|_| together);
+        while let Some(at) = if starts.is_empty() { None } else { Some(starts.remove(0)) } {
+            new.push(started(&mut tale, at).await);
+            rest.push(at);
+        }
+        for at in rest {
+            let number = if together { new[at] } else { started(&mut tale, at).await };
+            let mut last = 0;
+            for state in &["creating", "creating", "ready"][at.min(1)..] {
+                let body = json!({"id": 70 + at, "status": state, "url": format!("u{at}")});
+                last = tale.call("getIssue", json!({"issue_id": format!("@{number}{{.id}}")}), body).await;
+            }
+            let comment = json!({"issue_id": format!("@{number}{{.id}}"), "body": format!("@{last}{{.url}}")});
+            tale.call("addComment", comment, json!({"id": 900 + at})).await;
+        }
+        let made = tale.made(&[]).await;
+        let [_, _, poll, write] = made.plan.steps.as_slice() else { panic!("{:?}", ids(&made)) };
+        assert_eq!(open(&made), [format!("when:{}", poll.id)]);
+        assert_eq!(poll.until.as_ref().unwrap().jq, ".status == \"ready\"");
+        assert!(poll.for_each.is_some() && write.for_each.is_some() && write.until.is_none());
+        let made = tale.answered_with(&[(&format!("when:{}", poll.id), "wait")]).await.unwrap();
+        assert!(open(&made).is_empty(), "{:?}", open(&made));
+    }
+}
+
+async fn started(tale: &mut Tale, at: usize) -> u64 {
+    let title = json!({"title": format!("@1{{.items[{at}].title}}")});
+    tale.call("createIssue", title, json!({"id": 70 + at})).await
+}
+
+#[tokio::test]
 async fn what_uses_several_of_them_or_differs_stays_as_it_was_done() {
     let mut tale = listed(["open"; 3]).await;
     let mut reads = Vec::new();

@@ -112,8 +112,10 @@ async fn what_is_waited_for_is_a_state_a_hundred_or_what_was_not_there() {
         ([json!({"url": null}), json!({"url": "https://x.example/1"})], Some(".url != null")),
         ([json!({}), json!({"url": "https://x.example/1"})], Some(".url != null")),
         ([json!({"other": null}), json!({"other": "x", "url": "u"})], Some(".url != null")),
-        ([json!({"job": {"completed_at": null}}), json!({"job": {"completed_at": "2026-01-02T03:04:05Z"}})],
-            Some(".job.completed_at != null")),
+        (
+            [json!({"job": {"completed_at": null}}), json!({"job": {"completed_at": "2026-01-02T03:04:05Z"}})],
+            Some(".job.completed_at != null"),
+        ),
         ([json!({"finished_at": "2026-01-01T00:00:00Z"}), json!({"finished_at": "2026-01-02T00:00:00Z"})], None),
         ([json!({"views": 1}), json!({"views": 2})], None),
         ([json!({"note": null}), json!({"note": "x"})], None),

@@ -62,6 +62,35 @@ fn a_run_that_stops_meanwhile_does_not_wait_on() {
 }
 
 #[test]
+fn each_item_is_waited_for_and_all_pause_together() {
+    let mut each = waiting(json!({"for_each": ["a", "b", "c"], "max_concurrency": 2}));
+    each["arguments"] = json!({"id": {"$item": "."}});
+    let of = |more: Value| {
+        let mut each = each.clone();
+        each.as_object_mut().unwrap().extend(object(more));
+        plan(
+            json!({"version": 1, "parameters": {"id": {}}, "steps": [each], "result": {"$default": [from("job", ".url"), "none"]}}),
+        )
+    };
+    let turn = |url: &str, done: bool| json!({"url": url, "done": done});
+    let turns = [turn("a1", false), turn("b1", true), turn("c1", false), turn("a2", true), turn("c2", true)];
+    let (ended, log) = ran(&of(json!({})), &turns);
+    assert_eq!(ended.unwrap().result, json!(["a2", "b1", "c2"]));
+    assert_eq!(log.iter().filter(|line| line.starts_with("pause")).count(), 1, "{log:?}");
+    assert_eq!(log.iter().filter(|line| line.starts_with("start job")).count(), 5);
+    let lost = [turn("a1", false), turn("b1", true), json!({"lost": true})];
+    let (ended, _) = ran(&of(json!({})), &lost);
+    assert_eq!(
+        ended.unwrap_err(),
+        "step `job[2]` waited in vain: `.done` was not so in 1 call, and `.lost` says that it will not be"
+    );
+    let lost = [turn("a1", true), turn("b1", true), json!({"lost": true})];
+    let (ended, _) = ran(&of(json!({"on_error": "continue"})), &lost);
+    let outcome = ended.unwrap();
+    assert_eq!((outcome.result, outcome.steps["job"].status), (json!(["a1", "b1"]), Status::Partial));
+}
+
+#[test]
 fn waiting_that_is_not_well_formed_is_refused() {
     let until = |changed: &str, value: Value| {
         let mut step = waiting(json!({}));
@@ -75,7 +104,6 @@ fn waiting_that_is_not_well_formed_is_refused() {
         until("pause", json!(MAX_PAUSE + 1)),
         until("most", json!(1)),
         until("most", json!(MAX_READS + 1)),
-        waiting(json!({"for_each": [1]})),
         waiting(json!({"pages": {"next": ".n", "items": ".i"}})),
     ] {
         let value = json!({"version": 1, "parameters": {"id": {}}, "steps": [step], "result": 1}).to_string();

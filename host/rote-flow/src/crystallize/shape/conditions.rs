@@ -27,6 +27,7 @@ use crate::literals::replace_references;
 use crate::question::{Answer, Evidence, Place, Question, QuestionId, QuestionKind};
 use crate::trace::Trace;
 use polled::Poll;
+pub(crate) use polled::leave_out as leave_out_polls;
 use reading::{Empty, Reading, item_of, reading};
 
 /// Makes conditions of asks.

@@ -88,6 +88,7 @@ enum Meant {
 
 /// Folds repetitions.
 pub(crate) fn fold(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
+    conditions::leave_out_polls(cx, draft);
     let mut merged = Vec::new();
     for group in groups(cx, draft) {
         if group.members.iter().any(|member| draft.steps[member.position].for_each.is_some()) {

@@ -85,7 +85,8 @@ pub(super) fn polls(cx: &Context<'_>, draft: &Draft) -> Vec<Poll> {
         let Some(last) = reads.last().filter(|_| reads.len() > 1) else { continue };
         let stays = |at: &usize| draft.steps[*at].out.is_none() && draft.steps[*at].broken.is_none();
         let Some(step) = draft.step_of(*last).filter(stays) else { continue };
-        let write = draft.step_of(until).filter(stays);
+        // Of what repeats the write may be the first one for the next thing.
+        let write = draft.step_of(until).filter(stays).filter(|write| *write > step);
         let responses: Vec<ResponseId> = reads.iter().map(|read| calls[*read].response).collect();
         let Some((path, target)) = changed(cx, draft, step, &responses) else { continue };
         // A list that was read again may have been looked at again.
@@ -102,14 +103,23 @@ pub(super) fn polls(cx: &Context<'_>, draft: &Draft) -> Vec<Poll> {
     found
 }
 
+/// Takes out the reads that waited, but for the last ones, where nothing uses their answers: what repeats for several things was made
+/// once for each then.
+pub(crate) fn leave_out(cx: &Context<'_>, draft: &mut Draft) {
+    for poll in polls(cx, draft) {
+        let Some((last, earlier)) = poll.responses.split_last() else { continue };
+        let of = |response: &ResponseId| draft.step_of(cx.trace.position(*response)?);
+        let mut found: Vec<usize> = earlier.iter().filter_map(of).collect();
+        found.retain(|at| !draft.steps.iter().any(|step| step.uses().any(|used| used == draft.steps[*at].id)));
+        for at in found {
+            draft.steps[at].out = Some(format!("superseded by {last}"));
+        }
+    }
+}
+
 /// The member by which the last answer is another one than the first: one that says how far something is, else one that was not
 /// there before and is used.
-fn changed(
-    cx: &Context<'_>,
-    draft: &Draft,
-    step: usize,
-    responses: &[ResponseId],
-) -> Option<(Vec<Segment>, Target)> {
+fn changed(cx: &Context<'_>, draft: &Draft, step: usize, responses: &[ResponseId]) -> Option<(Vec<Segment>, Target)> {
     let (first, last) = (cx.body(*responses.first()?)?, cx.body(*responses.last()?)?);
     let mut found: Vec<(usize, Vec<Segment>, Target)> = Vec::new();
     scalars(&last, "", &mut Vec::new(), &mut |name, path, value| {
@@ -137,8 +147,12 @@ fn changed(
 
 /// Whether a step takes this of the answer of another one.
 fn is_used(draft: &Draft, step: &str, jq: &str) -> bool {
-    let mut references =
-        draft.steps.iter().filter(|one| one.out.is_none()).flat_map(DraftStep::expressions).flat_map(Expression::references);
+    let mut references = draft
+        .steps
+        .iter()
+        .filter(|one| one.out.is_none())
+        .flat_map(DraftStep::expressions)
+        .flat_map(Expression::references);
     references.any(|reference| reference.step == step && reference.jq == jq)
 }
 
