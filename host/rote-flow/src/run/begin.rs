@@ -133,7 +133,7 @@ impl Runner {
         let now = self.parts.clock.now();
         rote_gate::settle(&self.parts.journal, &workspace, &request.settle, request.said.as_ref(), now)?;
         let nested = recorded.nested();
-        earlier::cut(&self.library().home, &mut recorded);
+        earlier::cut(&self.library().home, &workspace, &mut recorded);
         let before = resume::before(&workspace, self.parts.runtime.redaction(), &Keys::new(self)?, recorded)?;
         self.refuse_open(&workspace, &before.open)?;
         self.refuse_open_within(&workspace, &nested, (Way::On, 0))?;

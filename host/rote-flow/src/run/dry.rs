@@ -32,6 +32,8 @@ pub struct DryRunCall {
     pub tool: String,
     /// The arguments; `<s1 .id>` stands for what is not known yet.
     pub arguments: Value,
+    /// Whether it may be made more than once, or for none of several things: a loop, a list of pages, a wait.
+    pub repeated: bool,
     /// Whether all arguments are known.
     pub known: bool,
     /// The arguments that are not; `None` where nothing of them is.
@@ -57,10 +59,11 @@ impl fmt::Display for DryRunCall {
         let blessed = if self.blessed { " (allowed by the blessing)" } else { "" };
         write!(f, "{} {}/{} {}{blessed} {}", self.step, self.adapter, self.tool, self.verdict, self.arguments)?;
         match (self.known, self.needs.is_empty()) {
-            (true, _) => Ok(()),
-            (false, true) => f.write_str(" (when the flow calls it)"),
-            (false, false) => write!(f, " (after {})", self.needs.join(", ")),
+            (true, _) => {}
+            (false, true) => f.write_str(" (when the flow calls it)")?,
+            (false, false) => write!(f, " (after {})", self.needs.join(", "))?,
         }
+        f.write_str(if self.repeated { ", any number of times" } else { "" })
     }
 }
 
@@ -92,7 +95,7 @@ impl DryRun {
         if self.exact {
             format!("{flow} would make {count} {calls}")
         } else {
-            format!("{flow} may make these {count} {calls}, each any number of times")
+            format!("{flow} may make these {count} {calls}")
         }
     }
 }
@@ -193,6 +196,7 @@ impl Runner {
                     adapter,
                     tool,
                     arguments,
+                    repeated: true,
                     known: false,
                     unknown: None,
                     needs,
@@ -282,6 +286,8 @@ impl Runner {
         let unknown = unknown(step, parameters);
         let Outlook { verdict, reason, .. } = self.outlook(&call, |name| unknown.contains(name), None)?;
         let needs = step.waits_for().into_iter().map(ToOwned::to_owned).collect();
+        // Of a pinned flow nobody knows how often it runs.
+        let repeated = parameters.is_none() || !step.is_one_call();
         let (flow, step, preview, ToolCall { adapter, tool, arguments }) = (None, step.id.clone(), None, call);
         let (unknown, blessed) = (Some(unknown), false);
         Ok(DryRunCall {
@@ -290,6 +296,7 @@ impl Runner {
             adapter,
             tool,
             arguments,
+            repeated,
             known,
             unknown,
             needs,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use rote_gate::Doubt;
 use rote_home::Home;
-use rote_runtime::TapedFailure;
+use rote_runtime::{TapedFailure, Told};
 use rote_types::{Effected, MAX_NESTING, ResponseId, WorkspaceName};
 use rote_workspace::{ResponseState, ResponseSummary, Workspace, WorkspaceError};
 
@@ -18,7 +18,7 @@ use super::keyed::Keys;
 use super::resume;
 use crate::FlowError;
 use crate::error::RunnerError;
-use crate::tape::{self, Ends, Frame, Recorded};
+use crate::tape::{self, Ended, Ends, Frame, Recorded};
 
 /// The nested runs of an earlier attempt, by their workspaces.
 #[derive(Debug, Default)]
@@ -50,7 +50,10 @@ impl Earlier {
 
 /// Takes away what the run is to learn anew: the failure that stopped it, and what followed; and the first failure of a nested
 /// run with a write in doubt, which goes on: a person has spoken of it, or it carries a key.
-pub(super) fn cut(home: &Home, recorded: &mut Recorded) {
+pub(super) fn cut(home: &Home, workspace: &Workspace, recorded: &mut Recorded) {
+    if let Some(read) = last_read(workspace, recorded) {
+        recorded.end = Some(Ended::stopped(Some(read)));
+    }
     let frames = &recorded.frames;
     let stopped = recorded.end.as_ref().and_then(|end| match end.frame {
         Some(frame) => usize::try_from(frame).ok(),
@@ -78,6 +81,20 @@ fn is_limit(frame: &Frame) -> bool {
 fn stuck(frames: &[Frame]) -> Option<usize> {
     let after = frames.iter().rposition(Frame::is_success).map_or(0, |last| last + 1);
     frames[after..].iter().position(|frame| frame.failure.is_some()).map(|at| after + at)
+}
+
+/// What a run read last that failed by itself, after no other failure: it could do nothing with that, so it is read again.
+fn last_read(workspace: &Workspace, Recorded { frames, end, .. }: &Recorded) -> Option<ResponseId> {
+    let itself = end.as_ref()?;
+    if !itself.is_stop() || itself.response.is_some() || itself.frame.is_some() || stuck(frames).is_some() {
+        return None;
+    }
+    match frames.iter().rev().map(Frame::told).find(|told| !matches!(told, Told::Other))? {
+        Told::Call { response: Some(id), ok: true } => {
+            workspace.summary(id).ok().filter(|read| !read.writes).map(|_| id)
+        }
+        _ => None,
+    }
 }
 
 /// Opens the workspace of a nested run; `None` when it was cleaned away or cannot be read, so that nothing goes on there.

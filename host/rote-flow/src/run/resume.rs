@@ -250,23 +250,13 @@ impl Resumed {
     }
 
     /// Returns how a failed run ended: by which call, where it was one. That is the call because of whose error the guest
-    /// says that it ended; of a guest that says so of none, it is the failure that it did not get over, else what it read last: that
-    /// it could do nothing with, and a resumed run reads it again.
+    /// says that it ended; of a guest that says so of none, it is the failure that it did not get over.
     pub(crate) fn failed(&self, failure: &FlowFailure) -> Result<Ended, FlowError> {
         match failure.response.or(failure.suspect) {
             Some(response) => self.stopped_by(response),
             None if failure.frame.is_none() && is_cut_off(failure) => Ok(Ended::cut_off()),
-            None => Ok(match self.last_read()?.filter(|_| failure.frame.is_none()) {
-                Some(read) => Ended::stopped(Some(read)),
-                None => Ended::stopped_at(failure.frame),
-            }),
+            None => Ok(Ended::stopped_at(failure.frame)),
         }
-    }
-
-    /// The last call, where it is a read that was answered.
-    fn last_read(&self) -> Result<Option<ResponseId>, FlowError> {
-        let last = self.workspace.ls()?.pop();
-        Ok(last.filter(|last| !last.writes && last.state == ResponseState::Ok).map(|last| last.id))
     }
 
     /// Returns how a run ended that this call stopped.

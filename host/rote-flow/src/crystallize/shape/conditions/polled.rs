@@ -110,6 +110,8 @@ pub(crate) fn leave_out(cx: &Context<'_>, draft: &mut Draft) {
         let Some((last, earlier)) = poll.responses.split_last() else { continue };
         let of = |response: &ResponseId| draft.step_of(cx.trace.position(*response)?);
         let mut found: Vec<usize> = earlier.iter().filter_map(of).collect();
+        let shown = cx.trace.queries.last().and_then(|query| query.source_response);
+        found.retain(|at| Some(draft.steps[*at].call(cx.trace).response) != shown);
         found.retain(|at| !draft.steps.iter().any(|step| step.uses().any(|used| used == draft.steps[*at].id)));
         for at in found {
             draft.steps[at].out = Some(format!("superseded by {last}"));
