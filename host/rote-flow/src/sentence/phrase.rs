@@ -137,9 +137,11 @@ impl Words<'_> {
                 beside.iter().map(|(name, bound)| format!("{} as {name}", self.bound(bound))).collect();
             return format!("{}, beside {}", self.each(&Expression::From(base)), beside.join(", "));
         }
-        match self.value(items) {
-            text if text.starts_with("each of ") => format!("for {text}"),
-            text => format!("for each of {text}"),
+        let text = self.value(items);
+        match text.strip_prefix("the answer of each ") {
+            Some(rest) => format!("for each {rest}"),
+            None if text.starts_with("each of ") => format!("for {text}"),
+            None => format!("for each of {}", text.strip_prefix("all of ").unwrap_or(&text)),
         }
     }
 

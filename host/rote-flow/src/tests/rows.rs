@@ -93,6 +93,23 @@ async fn what_was_made_for_each_is_gone_on_with() {
 }
 
 #[tokio::test]
+async fn a_look_at_one_of_them_that_nothing_uses_falls_out() {
+    let mut tale = listed(["open"; 3]).await;
+    for at in 0..3 {
+        let title = json!({"title": format!("@1{{.items[{at}].title}}")});
+        let new = tale.call("createIssue", title, json!({"id": 70 + at})).await;
+        if at == 1 {
+            tale.call("getIssue", json!({"issue_id": format!("@{new}{{.id}}")}), json!({"id": 70 + at})).await;
+        }
+        let comment = json!({"issue_id": format!("@{new}{{.id}}"), "body": "Copied"});
+        tale.call("addComment", comment, json!({"id": 900 + at})).await;
+    }
+    let made = tale.made(&[]).await;
+    assert_eq!((ids(&made), open(&made)), (vec!["s1", "s2", "s3"], vec![]));
+    assert!(made.report.dropped.iter().any(|one| one.reason == "nothing that stays uses it"));
+}
+
+#[tokio::test]
 async fn what_was_started_for_each_is_waited_for() {
     for together in [false, true] {
         let mut tale = listed(["open"; 3]).await;

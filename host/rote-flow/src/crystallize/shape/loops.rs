@@ -110,6 +110,9 @@ pub(crate) fn fold(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
         note(draft, &group, (condition.as_deref(), items.len()), other, desk);
         merged.extend(group.members.iter().skip(1).map(|member| draft.steps[member.position].id.clone()));
         merge(cx, draft, group, condition);
+        for idle in rows.idle {
+            draft.steps[idle].out = Some("nothing that stays uses it".to_owned());
+        }
         for column in rows.columns {
             let ids: Vec<String> = column.positions.iter().map(|at| draft.steps[*at].id.clone()).collect();
             desk.note(Some(&ids[0]), format!("{} are made for each of them, too, as {}", ids.join(", "), ids[0]), None);

@@ -12,6 +12,8 @@ use crate::literals::replace_references;
 /// The calls behind the first of each item, column by column.
 pub(super) struct Rows {
     pub(super) columns: Vec<Column>,
+    /// The positions of reads of some of them that nothing uses.
+    pub(super) idle: Vec<usize>,
 }
 
 /// Calls of one tool, one for each item.
@@ -35,6 +37,7 @@ enum Take {
 impl Rows {
     /// The rows that the calls of a group begin; none where what uses their answers is not the same for each.
     pub(super) fn of(cx: &Context<'_>, draft: &Draft, group: &Group) -> Option<Self> {
+        let mut idle = Vec::new();
         let mut rows: Vec<Vec<usize>> = group.members.iter().map(|member| vec![member.position]).collect();
         for (position, step) in draft.steps.iter().enumerate().filter(|(_, step)| step.out.is_none()) {
             let used: Vec<&str> = step.uses().collect();
@@ -42,6 +45,7 @@ impl Rows {
             let of: Vec<usize> = (0..rows.len()).filter(|row| uses(&rows[*row])).collect();
             match of.as_slice() {
                 [] => {}
+                [_] if is_idle(cx, draft, position) => idle.push(position),
                 [row] if step.calls.len() == 1 && step.broken.is_none() && step.for_each.is_none() => {
                     rows[*row].push(position);
                 }
@@ -53,7 +57,7 @@ impl Rows {
             return None;
         }
         let columns = (1..length).map(|column| Column::of(cx, draft, group, &rows, column));
-        Some(Self { columns: columns.collect::<Option<_>>()? })
+        Some(Self { columns: columns.collect::<Option<_>>()?, idle })
     }
 
     /// The position of the last call of all.
@@ -118,6 +122,15 @@ impl Column {
         first.for_each = Some(self.along.stand_in());
         first.along = Some(self.along);
     }
+}
+
+/// Whether nothing comes of a step: a read that no other uses, and that is not what was seen last.
+fn is_idle(cx: &Context<'_>, draft: &Draft, position: usize) -> bool {
+    let step = &draft.steps[position];
+    let shown = cx.trace.queries.last().and_then(|query| query.source_response);
+    let is_last = |call: &usize| call + 1 == cx.trace.calls.len() || Some(cx.trace.calls[*call].response) == shown;
+    let is_used = draft.steps.iter().any(|other| other.uses().any(|used| used == step.id));
+    !step.is_write(cx.trace) && !is_used && !step.calls.iter().any(is_last)
 }
 
 impl Take {
