@@ -147,7 +147,8 @@ pub fn read_word(root: &Value, schema: &Value, text: &str) -> Result<Value, Stri
         let written = value.to_string();
         !value.is_number() || !admits("string") || written == text
     };
-    let exact = check_numbers(text);
+    // Digits of a text that is not JSON are not a number.
+    let exact = parsed.as_ref().map_or(Ok(()), |_| check_numbers(text));
     if let Some(value) = parsed.filter(|_| exact.is_ok()).filter(fits).filter(keeps) {
         return Ok(value);
     }
@@ -198,6 +199,8 @@ mod tests {
             (json!({ "type": "integer" }), "7", Ok(json!(7))),
             (json!({ "type": "integer" }), "3.0", Err("must be integer, not `3.0`")),
             (json!({ "type": "integer" }), "1.5", Err("must be integer, not `1.5`")),
+            (json!({ "type": "array", "items": { "type": "string" } }), "needs-triage", Ok(json!(["needs-triage"]))),
+            (json!({ "type": "array", "items": { "type": "string" } }), "2024-01-01", Ok(json!(["2024-01-01"]))),
             (json!({ "type": "integer" }), "seven", Err("must be integer, not `seven`")),
             (json!({ "type": "number" }), "3.0", Ok(json!(3.0))),
             (json!({ "type": "number" }), "3", Ok(json!(3))),

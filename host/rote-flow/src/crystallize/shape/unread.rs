@@ -217,9 +217,12 @@ pub(super) fn ask(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>, desk
         }
         counted.extend(list.steps);
     }
-    for step in open.into_iter().map(|position| &draft.steps[position]).filter(|step| !counted.contains(&step.id)) {
-        // Lists of a size that was asked for mostly have a page behind them; of the first of them that says nothing.
-        let sign = sign(cx, step).filter(|sign| !matches!(sign, Sign::Link(_)) || is_searched(cx, draft, step));
+    for position in open.into_iter().filter(|position| !counted.contains(&draft.steps[*position].id)) {
+        let step = &draft.steps[position];
+        let several = || items(cx, draft, &[position]).is_some_and(|items| taken(draft, step, &items).len() > 1);
+        // Lists of a size that was asked for mostly have a page behind them; of the first of them alone that says nothing.
+        let is_first = |sign: &Sign| matches!(sign, Sign::Link(_)) && !is_searched(cx, draft, step) && !several();
+        let sign = sign(cx, step).filter(|sign| !is_first(sign));
         if let Some(question) = sign.and_then(|sign| sign.question(cx, step)) {
             desk.ask(question)?;
         }
