@@ -300,6 +300,7 @@ mod tests {
             spelled: Vec::new(),
             idempotency_header: None,
             raising: BTreeMap::new(),
+            ok_member: None,
             request: None,
         }
     }

@@ -134,6 +134,7 @@ mod tests {
             spelled: Vec::new(),
             idempotency_header: None,
             raising: BTreeMap::new(),
+            ok_member: None,
             request: None,
             hints: ToolHints::default(),
             deprecated: false,

@@ -21,6 +21,7 @@ fn tool(method: Method, name: &str, description: &str, path: &str) -> Tool {
         spelled: Vec::new(),
         idempotency_header: None,
         raising: std::collections::BTreeMap::new(),
+        ok_member: None,
         request: None,
         hints: ToolHints::default(),
         deprecated: false,

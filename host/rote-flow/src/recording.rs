@@ -90,6 +90,9 @@ pub enum ExchangeOutcome {
         /// It was cut off at a bound.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         truncated: bool,
+        /// It says in a success that the call failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        refused: bool,
     },
     /// Nothing came back.
     Failed {
@@ -221,6 +224,7 @@ fn answered(workspace: &Workspace, stored: StoredResponse) -> Result<ExchangeOut
         }
     };
     Ok(ExchangeOutcome::Answered {
+        refused: stored.reference().refused,
         status: stored.summary.status.unwrap_or(200),
         content_type: stored.summary.content_type,
         body,

@@ -168,13 +168,14 @@ impl RecordedTools {
     ) -> Result<ResponseRef, RunError> {
         let (body, content_type) = outcome.content().map_err(|error| RunError::nested(&error))?;
         let (recorded, failure) = match outcome {
-            ExchangeOutcome::Answered { status, truncated, .. } => (
+            ExchangeOutcome::Answered { status, truncated, refused, .. } => (
                 RecordedOutcome::Http {
                     status: *status,
                     headers: Vec::new(),
                     body: DecodedBody::read(&content_type, body),
                     content_type,
                     truncated: *truncated,
+                    refused: *refused,
                 },
                 None,
             ),

@@ -12,7 +12,9 @@ use jiff::Timestamp;
 use rote_govern::Redactor;
 use rote_govern::audit::{DENIED, EffectRecord, FAILED, FINISHED, IN_DOUBT};
 use rote_types::{Classify, Effected, ResponseId, ResponseRef};
-use rote_workspace::{DecodedBody, LostAnswer, RecordedOutcome, Recording, RequestRecord, StoredResponse, Workspace};
+use rote_workspace::{
+    Body, DecodedBody, LostAnswer, RecordedOutcome, Recording, RequestRecord, StoredResponse, Workspace,
+};
 
 use crate::authority::Performed;
 use crate::departure::Departure;
@@ -176,20 +178,24 @@ impl<'g> Flight<'g> {
         tracing::info!("{} answered {status}: {bytes} bytes in {time} ms", record.response);
         let wait = asked_wait(status, &answer.headers, self.parts.clock.now());
         let location = answer.location.map(|location| text(&self.redactor, location));
+        // Decoded first: what a character set or JSON hides is masked as it is recorded.
+        let body = redaction::body(&self.redactor, DecodedBody::read(&answer.content_type, answer.body));
+        let ok_member = invocation.tool.ok_member.as_ref().filter(|_| Effected::by(status) == Effected::Yes);
+        let refuses = ok_member.filter(|member| body.refuses(member));
         let outcome = RecordedOutcome::Http {
             status,
             headers: redaction::headers(&self.redactor, answer.headers),
-            // Decoded first: what a character set or JSON hides is masked as it is recorded.
-            body: redaction::body(&self.redactor, DecodedBody::read(&answer.content_type, answer.body)),
+            body,
             content_type: text(&self.redactor, answer.content_type),
             truncated: false,
+            refused: refuses.is_some(),
         };
         let mut ending = Ending { status: Some(status), duration: self.since.elapsed(), ..Ending::default() };
         let stored = invocation.workspace.record_soon(record.response, self.recording(outcome)).await;
         let told = |stored: &StoredResponse| Told {
             location,
             one_too_many,
-            said: stored.reference().is_failure(self.entry.writes).then(|| said(&stored.body)).flatten(),
+            said: stored.reference().is_failure(self.entry.writes).then(|| why(&stored.body, refuses)).flatten(),
             broken: stored.body.broken_json().map(str::to_owned),
             wait,
         };
@@ -376,6 +382,13 @@ impl Drop for Flight<'_> {
             tracing::warn!(%error, "a cancelled effect could not be recorded");
         }
     }
+}
+
+/// What an answer says is wrong, by `refuses` in a success.
+fn why(body: &Body, refuses: Option<&String>) -> Option<String> {
+    let Some(member) = refuses else { return said(body) };
+    let said = said(body).map(|said| format!(", {said}")).unwrap_or_default();
+    Some(format!("`{member}` is false{said}"))
 }
 
 /// Takes secrets out of the only free text that a failure has.

@@ -226,6 +226,7 @@ mod tests {
             spelled: Vec::new(),
             idempotency_header: None,
             raising: std::collections::BTreeMap::new(),
+            ok_member: None,
             request: None,
         }
     }

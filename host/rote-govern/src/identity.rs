@@ -85,6 +85,10 @@ pub fn tool_digest(tool: &Tool) -> Result<ToolDigest, IdentityError> {
         // It decides who is asked; absent for those without, as in packages from before it.
         identity.push(("raising", Some(json!(tool.raising))));
     }
+    if let Some(member) = &tool.ok_member {
+        // It decides what counts as done; absent for those without, as in packages from before it.
+        identity.push(("okMember", Some(json!(member))));
+    }
     if let Some(request) = &tool.request {
         // All that decides what goes out and with which credential; packages from before it keep their identity.
         identity.push(("request", Some(json!(request))));
@@ -197,6 +201,7 @@ mod tests {
             spelled: Vec::new(),
             idempotency_header: None,
             raising: BTreeMap::new(),
+            ok_member: None,
             request: None,
         }
     }
@@ -226,8 +231,9 @@ mod tests {
     fn each_part_of_a_contract_counts() {
         let base = tool(json!({}));
         let digest = tool_digest(&base).unwrap();
-        let changes: [fn(&mut Tool); 8] = [
+        let changes: [fn(&mut Tool); 9] = [
             |tool| drop(tool.raising.insert("force".into(), vec!["true".into()])),
+            |tool| tool.ok_member = Some("ok".into()),
             |tool| tool.idempotency_header = Some("Idempotency-Key".into()),
             |tool| tool.name.push('x'),
             |tool| tool.method = Method::Delete,

@@ -331,7 +331,8 @@ mod tests {
     fn the_first_failure_that_the_guest_did_not_get_over_is_suspected() {
         let suspect = |told: Remembered| told.explain("flow", own(wit::Cause::Internal("no".to_owned()))).suspect;
         let answered = |id: u64| {
-            let response = ResponseRef { id: ResponseId(id), status: 503, content_type: String::new(), bytes: 0 };
+            let response =
+                ResponseRef { id: ResponseId(id), status: 503, content_type: String::new(), bytes: 0, refused: false };
             RunError::Http { response, message: "503".to_owned() }
         };
         let mut told = Remembered::default();

@@ -26,15 +26,20 @@ pub struct ResponseRef {
     pub content_type: String,
     /// Size of the decoded body in bytes.
     pub bytes: u64,
+    /// It says in a success that the call failed, by the member that its description has for that ([`crate::Tool::ok_member`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
 }
 
 impl ResponseRef {
-    /// Whether the caller is told of a failure: of a write that did not say that it was done; of a read from 300 on, but 304,
+    /// Whether the caller is told of a failure: of an answer that says so; of a write that did not say that it was done; of a read from 300 on, but 304,
     /// which answers a condition that the caller set (RFC 9110 §15.4.5). What a run is told and what it is told again, resumed
     /// or replayed, is decided here.
     #[must_use]
     pub fn is_failure(&self, writes: bool) -> bool {
-        if writes { Effected::by(self.status) != Effected::Yes } else { self.status >= 300 && self.status != 304 }
+        let by_status =
+            if writes { Effected::by(self.status) != Effected::Yes } else { self.status >= 300 && self.status != 304 };
+        self.refused || by_status
     }
 }
 
@@ -86,11 +91,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_a_failure_by_its_status_alone() {
+    fn an_answer_is_a_failure_by_its_status() {
         let failures = |writes: bool| -> Vec<u16> {
             let is_failure = |status: &u16| {
                 let (id, content_type) = (ResponseId(1), String::new());
-                ResponseRef { id, status: *status, content_type, bytes: 0 }.is_failure(writes)
+                ResponseRef { id, status: *status, content_type, bytes: 0, refused: false }.is_failure(writes)
             };
             [200, 204, 299, 300, 302, 303, 304, 307, 400, 500].into_iter().filter(is_failure).collect()
         };

@@ -194,6 +194,10 @@ pub struct Tool<S = Value> {
     /// as text in lower case.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub raising: BTreeMap<String, Vec<String>>,
+    /// The member of an answer that the source has as true in each success, such as Slack's `ok`: where it is false, the API says with
+    /// a 2xx that the call failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ok_member: Option<String>,
     /// Digest of how a request is made of the arguments, and of how each of its credentials travels: what a component
     /// knows of the tool beside all this. Packages from before it have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -219,6 +223,7 @@ impl<S> Tool<S> {
             spelled: self.spelled,
             idempotency_header: self.idempotency_header,
             raising: self.raising,
+            ok_member: self.ok_member,
             request: self.request,
         };
         (tool, self.input_schema)

@@ -4,6 +4,7 @@
 //! declared as JSON and is not stays the text that it is, with a note.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
@@ -122,6 +123,15 @@ impl DecodedBody {
     pub fn read(content_type: &str, bytes: Vec<u8>) -> Self {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         Self { content: read(content_type, bytes), bytes: size }
+    }
+
+    /// Whether it says that the call failed: this member of it, which is true in each success, is false.
+    #[must_use]
+    pub fn refuses(&self, ok_member: &str) -> bool {
+        let Decoded::Json(text) = &self.content else { return false };
+        // The others are not made.
+        let members = serde_json::from_str::<BTreeMap<Cow<'_, str>, &RawValue>>(text).unwrap_or_default();
+        members.get(ok_member).is_some_and(|value| value.get() == "false")
     }
 }
 
@@ -270,6 +280,26 @@ mod tests {
 
     fn text(text: &str) -> Decoded {
         Decoded::Text { text: text.to_owned(), note: None }
+    }
+
+    #[test]
+    fn a_body_refuses_by_its_own_member_and_by_nothing_else() {
+        let refuses = |text: &str| DecodedBody::read("application/json", text.as_bytes().to_vec()).refuses("ok");
+        for text in [r#"{"ok":false}"#, r#"{"a": [{"ok": true}], "ok" : false }"#, r#"{"o\u006b":false}"#] {
+            assert!(refuses(text), "{text}");
+        }
+        for text in [
+            r#"{"ok":true}"#,
+            r#"{"ok":"false"}"#,
+            r#"{"ok":null}"#,
+            r#"{"a":{"ok":false}}"#,
+            r#"[{"ok":false}]"#,
+            "{",
+            "",
+        ] {
+            assert!(!refuses(text), "{text}");
+        }
+        assert!(!DecodedBody::read("text/plain", br#"{"ok":false}"#.to_vec()).refuses("ok"));
     }
 
     #[test]

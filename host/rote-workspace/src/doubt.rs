@@ -334,6 +334,7 @@ fn outcome(summary: &ResponseSummary, settlement: &Settlement) -> Recording {
             content_type: answer.as_ref().map_or_else(String::new, |_| "application/json".to_owned()),
             body: DecodedBody::read("application/json", answer.clone().unwrap_or_default().into_bytes()),
             truncated: false,
+            refused: false,
         },
         Settlement::Skip => failed(Settled::Skipped, "a person said that it did not happen and shall not"),
         Settlement::Retry => failed(Settled::Retried, "a person said that it may be made again"),

@@ -44,6 +44,7 @@ impl Workspace {
             content_type: "application/json".to_owned(),
             body: DecodedBody { bytes: u64::try_from(body.len()).unwrap_or(u64::MAX), content: Decoded::Json(body) },
             truncated: false,
+            refused: false,
         };
         self.record(id, Recording { request, outcome, started: at, duration: Duration::ZERO })
     }

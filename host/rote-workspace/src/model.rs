@@ -152,6 +152,8 @@ pub enum RecordedOutcome {
         body: DecodedBody,
         /// The remote's own transfer was cut off at a bound; what is here is a prefix.
         truncated: bool,
+        /// It says in a success that the call failed ([`DecodedBody::refuses`]).
+        refused: bool,
     },
     /// No answer: refused by policy, unreachable, cut off.
     Failed {
@@ -287,10 +289,11 @@ pub struct ResponseSummary {
 }
 
 impl ResponseSummary {
-    /// What the status of its answer says of a write, where one came.
+    /// What its answer says of a write, where one came.
     #[must_use]
     pub fn effected(&self) -> Option<Effected> {
-        self.status.map(Effected::by)
+        let told = self.status.map(Effected::by);
+        told.map(|told| if told == Effected::Yes && self.state == ResponseState::Error { Effected::No } else { told })
     }
 
     /// Whether nobody knows if it happened: a write in doubt, one whose status does not say it, one whose answer was
@@ -345,6 +348,8 @@ impl StoredResponse {
             status: self.summary.status.unwrap_or(0),
             content_type: self.summary.content_type.clone(),
             bytes: self.summary.bytes,
+            refused: self.summary.status.map(Effected::by) == Some(Effected::Yes)
+                && self.summary.state == ResponseState::Error,
         }
     }
 }

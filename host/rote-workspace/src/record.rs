@@ -207,10 +207,10 @@ impl Workspace {
 
     /// Turns an outcome into what is stored; binary bodies go to `artifacts/`.
     fn keep(&self, outcome: RecordedOutcome) -> Result<Kept> {
-        let (status, headers, content_type, body, truncated) = match outcome {
+        let (status, headers, content_type, body, (truncated, refused)) = match outcome {
             RecordedOutcome::Failed { kind, message } => return Ok(Kept::failed(kind, message)),
-            RecordedOutcome::Http { status, headers, content_type, body, truncated } => {
-                (status, headers, content_type, body, truncated)
+            RecordedOutcome::Http { status, headers, content_type, body, truncated, refused } => {
+                (status, headers, content_type, body, (truncated, refused))
             }
         };
         let DecodedBody { content, bytes } = body;
@@ -233,7 +233,7 @@ impl Workspace {
                 (Body::Binary { sha256: digest, bytes: size, path: artifact_path(&digest) }, None)
             }
         };
-        let error = answer_error(status, &body);
+        let error = answer_error(status, refused, &body);
         let sha256 = digest.hex();
         Ok(Kept { status: Some(status), headers, content_type, body, note, truncated, error, bytes, sha256 })
     }
@@ -365,9 +365,10 @@ pub(crate) fn artifact_path(digest: &rote_types::Sha256Digest) -> std::path::Pat
     std::path::Path::new("artifacts").join(digest.hex())
 }
 
-/// Returns what is wrong with an answer by its status; what a body calls an error is of the API.
-fn answer_error(status: u16, body: &Body) -> Option<Failure> {
-    if status < 400 {
+/// Returns what is wrong with an answer by its status, or where it refuses by the member that its description has for that; what
+/// else a body calls an error is of the API.
+fn answer_error(status: u16, refused: bool, body: &Body) -> Option<Failure> {
+    if status < 400 && !refused {
         return None;
     }
     let said = match body {

@@ -166,7 +166,8 @@ fn past(
         (Some(Settled::Done), _) => holds(made.answer.unwrap_or(made.id), End::Answered),
         // Of what did not happen nothing has to be read, so that it may have been cleared.
         (Some(Settled::Skipped), _) => {
-            let response = ResponseRef { id: made.id, status: 0, content_type: String::new(), bytes: 0 };
+            let response =
+                ResponseRef { id: made.id, status: 0, content_type: String::new(), bytes: 0, refused: false };
             Ok(Some(Past { command: made.command, writes: made.writes, response, end: End::Skipped }))
         }
         (None, ResponseState::Ok | ResponseState::Error) => {

@@ -372,6 +372,7 @@ fn things(security: &[Vec<String>]) -> Vec<Tool> {
             spelled: Vec::new(),
             idempotency_header: None,
             raising: BTreeMap::new(),
+            ok_member: (name == "patch").then(|| "ok".to_owned()),
             request: None,
         })
         .collect()

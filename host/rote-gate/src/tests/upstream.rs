@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use async_compression::tokio::bufread::GzipEncoder;
 
 use crate::{GateError, UpstreamFailure};
-use rote_types::{Classify, ErrorKind};
+use rote_types::{Classify, Effected, ErrorKind};
 use rote_workspace::{Body, ResponseState};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -52,6 +52,30 @@ async fn an_answer_is_recorded_with_its_status_and_body() {
     assert_eq!(error.kind(), ErrorKind::Upstream);
     assert_eq!(world.recorded(&call).summary.state, ResponseState::Error);
     assert_eq!(world.kinds(), ["effect.started", "effect.finished"]);
+}
+
+#[tokio::test]
+async fn an_answer_that_says_no_in_a_success_is_a_failure_of_the_api_and_no_doubt() {
+    let body = br#"{"ok":false,"error":"is_archived"}"#;
+    let server = Server::start(|_| answer("200 OK", &[("content-type", "application/json")], body)).await;
+    let (world, surface) = (World::new(), Surface::at(&server.url()));
+    for _again in 0..2 {
+        let call = world.call(&surface, "patch", json!({}));
+        let error = world.send(&call, claim("PATCH", "/things/7")).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Upstream);
+        let message = format!(
+            "`patch` of adapter `things` answered 200: `ok` is false, is_archived (recorded as `{}`)",
+            call.response
+        );
+        assert_eq!(error.to_string(), message);
+        let summary = world.recorded(&call).summary;
+        assert_eq!((summary.state, summary.effected()), (ResponseState::Error, Some(Effected::No)));
+        assert!(!summary.is_open());
+    }
+    let started = world.kinds().into_iter().filter(|kind| kind == "effect.started").count();
+    assert_eq!(started, 2, "a write that was refused may be made again");
+    let call = world.call(&surface, "get", json!({}));
+    world.send(&call, claim("GET", "/things/7")).await.expect("nothing says what `ok` means here");
 }
 
 #[tokio::test]

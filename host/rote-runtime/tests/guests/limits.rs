@@ -55,7 +55,7 @@ impl ToolHost for Tools {
         self.gate.acquire().await.unwrap().forget();
         self.in_flight.fetch_sub(1, Ordering::SeqCst);
         self.performed.fetch_add(1, Ordering::SeqCst);
-        Ok(ResponseRef { id: reserved.response, status: 200, content_type: String::new(), bytes: 0 })
+        Ok(ResponseRef { id: reserved.response, status: 200, content_type: String::new(), bytes: 0, refused: false })
     }
 }
 

@@ -82,6 +82,7 @@ pub(crate) fn generate<'a>(
         credentials: needs.alternatives,
     };
     let tool = tool_of(reader, place, &operation, &assembled.schema, (access, idempotency_header), own_servers);
+    let tool = Tool { ok_member: answers.ok_member, ..tool };
     let notes = notes.finish();
     let outcome = if notes.is_empty() { Outcome::Generated } else { Outcome::Repaired { notes } };
     GeneratedTool {
@@ -128,6 +129,7 @@ fn tool_of(
         security: operation.credentials.clone(),
         spelled: spelled::arguments(operation, schema),
         raising: if access == Access::Write { access::raising(&evidence(place), schema) } else { BTreeMap::new() },
+        ok_member: None,
         request: None,
         input_schema: SchemaText::of(schema),
         idempotency_header,

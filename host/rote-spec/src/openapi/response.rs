@@ -23,6 +23,10 @@ const MOST_DEPTH: usize = 3;
 const MOST_NESTING: usize = 24;
 /// Most schemas that are looked at per operation.
 const MOST_VISITS: usize = 600;
+/// Members that say whether a call did what it was for, where they are always true in a success.
+const OK_MEMBERS: [&str; 2] = ["ok", "success"];
+/// Most schemas one within another in which such a member is looked for.
+const MOST_PARTS: usize = 4;
 
 /// What an operation's responses say.
 #[derive(Debug, Default)]
@@ -31,6 +35,8 @@ pub(crate) struct Answers {
     pub(crate) accept: String,
     /// Property names of the success response, sorted.
     pub(crate) fields: Arc<[String]>,
+    /// The member that is true in each success, if one is.
+    pub(crate) ok_member: Option<String>,
 }
 
 /// Names that were collected before, by the address of the schema.
@@ -63,8 +69,28 @@ pub(crate) fn answers<'a>(reader: &Reader<'a>, operation: &Node<'a>, cache: &Fie
     }
     media.sort_by_key(|media| rank(media));
     media.truncate(MOST_ACCEPTED);
+    let says = |name: &&&str| schema.as_ref().is_some_and(|schema| is_true(reader.documents, schema, name, MOST_PARTS));
+    let ok_member = OK_MEMBERS.iter().find(says).map(|name| (*name).to_owned());
     let fields = schema.map(|schema| names(reader.documents, &schema, cache)).unwrap_or_default();
-    Answers { accept: media.join(", "), fields }
+    Answers { accept: media.join(", "), fields, ok_member }
+}
+
+/// Whether a member of this name can be nothing but true, in the schema or in all that it may be.
+fn is_true<'a>(documents: &'a Documents, schema: &Node<'a>, name: &str, left: usize) -> bool {
+    let Ok(schema) = documents.resolve(schema.clone()) else { return false };
+    let Some(left) = left.checked_sub(1) else { return false };
+    let part = |part: Node<'a>| is_true(documents, &part, name, left);
+    let parts =
+        |key: &str| schema.get(key).iter().flat_map(|all| all.elements().collect::<Vec<_>>()).collect::<Vec<_>>();
+    let any_of = |key: &str| !parts(key).is_empty() && parts(key).into_iter().all(part);
+    let own = schema.get("properties").and_then(|properties| properties.get(name));
+    let own = own.and_then(|member| documents.resolve(member).ok());
+    let only = own.is_some_and(|member| match (member.get("const"), member.get("enum")) {
+        (Some(constant), _) => constant.value == &Value::Bool(true),
+        (None, Some(allowed)) => allowed.value.as_array().is_some_and(|all| *all == [Value::Bool(true)]),
+        (None, None) => false,
+    });
+    only || parts("allOf").into_iter().any(part) || any_of("anyOf") || any_of("oneOf")
 }
 
 fn read<'a>(

@@ -60,3 +60,31 @@ fn a_field_of_text_in_a_multipart_body_may_be_a_file() {
         assert_eq!(read["properties"][name], fields[name], "{name}");
     }
 }
+
+#[test]
+fn a_member_that_is_true_in_each_success_says_whether_a_call_did_what_it_was_for() {
+    let of = |schema: &str| {
+        let api = inline(&format!(
+            "{{openapi: 3.1.0, info: {{title: t, version: '1'}}, \
+             components: {{schemas: {{yes: {{type: boolean, enum: [true]}}, again: {{allOf: [{{$ref: '#/components/schemas/again'}}]}}}}}}, \
+             paths: {{/a: {{post: {{operationId: make, responses: {{'200': {{description: d, content: \
+             {{application/json: {{schema: {schema}}}}}}}}}}}}}}}}}"
+        ));
+        tool(&api, "make").tool.ok_member.clone()
+    };
+    for (schema, expected) in [
+        ("{properties: {ok: {$ref: '#/components/schemas/yes'}}}", Some("ok")),
+        ("{properties: {success: {const: true}}}", Some("success")),
+        ("{allOf: [{properties: {a: {}}}, {properties: {ok: {enum: [true]}}}]}", Some("ok")),
+        ("{oneOf: [{properties: {ok: {const: true}}}, {properties: {ok: {enum: [true]}}}]}", Some("ok")),
+        ("{oneOf: [{properties: {ok: {const: true}}}, {properties: {ok: {const: false}}}]}", None),
+        ("{properties: {ok: {type: boolean}}}", None),
+        ("{properties: {ok: {enum: [true, false]}}}", None),
+        ("{properties: {deleted: {enum: [true]}}}", None),
+        ("{properties: {data: {properties: {ok: {const: true}}}}}", None),
+        ("{$ref: '#/components/schemas/again'}", None),
+        ("{type: array, items: {properties: {ok: {const: true}}}}", None),
+    ] {
+        assert_eq!(of(schema).as_deref(), expected, "{schema}");
+    }
+}

@@ -38,6 +38,8 @@ pub(super) struct Record<S> {
     #[serde(default)]
     raising: BTreeMap<String, Vec<String>>,
     #[serde(default)]
+    ok_member: Option<String>,
+    #[serde(default)]
     request: Option<Sha256Digest>,
 }
 
@@ -60,6 +62,7 @@ impl<S> From<Record<S>> for Tool<S> {
             spelled: record.spelled,
             idempotency_header: record.idempotency_header,
             raising: record.raising,
+            ok_member: record.ok_member,
             request: record.request,
         }
     }

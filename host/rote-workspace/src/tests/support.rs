@@ -130,6 +130,7 @@ pub(super) fn http(status: u16, content_type: &str, body: &[u8]) -> Recording {
             content_type: content_type.to_owned(),
             body: DecodedBody::read(content_type, body.to_vec()),
             truncated: false,
+            refused: false,
         },
         started: at(1),
         duration: Duration::from_millis(12),

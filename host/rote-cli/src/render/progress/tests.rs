@@ -10,7 +10,7 @@ fn call(tool: &str) -> ToolCall {
 }
 
 fn answer(status: u16) -> ResponseRef {
-    ResponseRef { id: ResponseId(1), status, content_type: String::new(), bytes: 0 }
+    ResponseRef { id: ResponseId(1), status, content_type: String::new(), bytes: 0, refused: false }
 }
 
 /// Two steps whose calls overlap, one that is left out, one call that fails.

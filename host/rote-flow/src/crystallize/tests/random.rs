@@ -135,8 +135,14 @@ impl Bench {
             let (_, response) = workspace.begin_call(&new).unwrap();
             let content_type = "application/json".to_owned();
             let body = DecodedBody::read(&content_type, call.answer.to_string().into_bytes());
-            let outcome =
-                RecordedOutcome::Http { status: 200, headers: Vec::new(), body, content_type, truncated: false };
+            let outcome = RecordedOutcome::Http {
+                status: 200,
+                headers: Vec::new(),
+                body,
+                content_type,
+                truncated: false,
+                refused: false,
+            };
             let request = RequestRecord::default();
             workspace.record(response, Recording { request, outcome, started: at, duration: Duration::ZERO }).unwrap();
         }
