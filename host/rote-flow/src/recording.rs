@@ -215,6 +215,7 @@ pub(crate) fn exchange(workspace: &Workspace, call: &RecordedCall) -> Result<Rec
 }
 
 fn answered(workspace: &Workspace, stored: StoredResponse) -> Result<ExchangeOutcome, FlowError> {
+    let refused = stored.reference().refused;
     let body = match stored.body {
         Body::Empty => RecordedBody::Empty,
         Body::Json(text) => RecordedBody::Json(text),
@@ -224,7 +225,7 @@ fn answered(workspace: &Workspace, stored: StoredResponse) -> Result<ExchangeOut
         }
     };
     Ok(ExchangeOutcome::Answered {
-        refused: stored.reference().refused,
+        refused,
         status: stored.summary.status.unwrap_or(200),
         content_type: stored.summary.content_type,
         body,

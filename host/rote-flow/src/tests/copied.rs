@@ -104,7 +104,26 @@ async fn a_list_that_a_thing_has_is_asked_where_it_is_sent_the_same_or_changed()
     let create = |labels: Value| ("createIssue", json!({"title": "Copy", "labels": labels}));
     let added = " | . + ([\"stale\"] - .)";
     let query = ".items[] | select(.points == 1) | {id, labels}";
+    let called = |name: &str| json!({"id": name.len(), "name": name});
+    let named = json!({"id": 41, "labels": [called("bug"), called("wontfix"), called("urgent")]});
+    let names = "[.labels[].name]";
     for (read, query, (tool, sent), wanted) in [
+        // Answered as objects, sent by their names.
+        (named.clone(), None, update(json!(["bug", "urgent"])), Some(format!("{names} - [\"wontfix\"]"))),
+        (named.clone(), Some(names), update(json!(["bug", "urgent"])), Some(format!("{names} - [\"wontfix\"]"))),
+        (
+            named.clone(),
+            Some(names),
+            update(json!(["bug", "wontfix", "urgent", "stale"])),
+            Some(format!("{names}{added}")),
+        ),
+        (named.clone(), Some(names), update(json!(["other"])), None),
+        (
+            json!({"items": [named.clone(), issue(40, &["web"])]}),
+            None,
+            update(json!(["bug", "urgent"])),
+            Some(String::new()),
+        ),
         (issue(41, &["bug", "ui"]), None, create(json!(["bug", "ui"])), Some(".labels".to_owned())),
         (issue(41, &["bug", "ui"]), None, update(json!(["bug", "ui", "stale"])), Some(format!(".labels{added}"))),
         (listed.clone(), Some(query), update(json!(["bug", "ui", "stale"])), Some(format!("{query} | .labels{added}"))),

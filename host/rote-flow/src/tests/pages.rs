@@ -241,6 +241,28 @@ async fn a_page_that_names_another_one_is_asked_where_a_write_goes_through_it() 
     assert_eq!((pages(&made)[0][1].clone(), open(&made)), (Value::Null, vec![]));
 }
 
+#[tokio::test]
+async fn a_page_behind_which_a_link_leads_on_is_asked_where_writes_go_through_it_and_not_for_its_first() {
+    for (takes, expected) in
+        [(&["@1{.items[0].id}", "@1{.items[1].id}"][..], &["pages:s1"][..]), (&["@1{.items[0].id}"], &[])]
+    {
+        let mut tale = Tale::new();
+        tale.fixture.shop.goes_on("/issues?page=2");
+        tale.call(
+            "listIssues",
+            json!({"project": "atlas", "page_size": 2}),
+            json!({"items": [{"id": 41}, {"id": 42}]}),
+        )
+        .await;
+        for issue in takes {
+            comment(&mut tale, issue).await;
+        }
+        let made = tale.answered_with(&[]).await.unwrap();
+        let asked: Vec<&str> = open(&made).into_iter().filter(|id| id.starts_with("pages:")).collect();
+        assert_eq!(asked, expected);
+    }
+}
+
 /// What is open of a flow that comments on the one contact or issue that a query picks.
 async fn choosing(tool: &str, arguments: Value, answer: Value) -> (Vec<String>, String) {
     let mut tale = Tale::new();

@@ -119,13 +119,16 @@ pub(crate) struct Shop {
     lost: Arc<Mutex<VecDeque<Vec<u8>>>>,
     /// What the next requests are answered with.
     said: Arc<Mutex<VecDeque<(u16, Value)>>>,
+    /// Where each list goes on.
+    next: Arc<Mutex<Option<String>>>,
 }
 
 impl Shop {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let shop = Self { url, log: Arc::default(), keys: Arc::default(), lost: Arc::default(), said: Arc::default() };
+        let (log, keys, lost, said, next) = Default::default();
+        let shop = Self { url, log, keys, lost, said, next };
         let serving = shop.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -149,6 +152,11 @@ impl Shop {
     /// Answers the next request so.
     pub(crate) fn says(&self, status: u16, answer: Value) {
         self.said.lock().unwrap().push_back((status, answer));
+    }
+
+    /// Names another page in the header of each answer to a read.
+    pub(crate) fn goes_on(&self, next: &str) {
+        *self.next.lock().unwrap() = Some(next.to_owned());
     }
 
     /// How many writes have arrived.
@@ -199,8 +207,10 @@ impl Shop {
             let said = self.said.lock().unwrap().pop_front();
             let (status, answer) = said.unwrap_or_else(|| answer(method, target, &body));
             let text = if status == 204 { String::new() } else { answer.to_string() };
+            let next = self.next.lock().unwrap().clone().filter(|_| method == "GET");
+            let link = next.map(|next| format!("link: <{next}>; rel=\"next\"\r\n")).unwrap_or_default();
             let head = format!(
-                "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n{link}content-length: {}\r\n\r\n",
                 text.len()
             );
             if stream.write_all((head + &text).as_bytes()).is_err() {

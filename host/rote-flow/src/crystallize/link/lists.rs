@@ -1,5 +1,7 @@
 //! Lists and objects that an answer gave as a whole.
 
+use std::borrow::Cow;
+
 use rote_plan::{At, Expression, Onward, Reference};
 use rote_types::command;
 use serde_json::{Map, Value};
@@ -110,8 +112,11 @@ impl Linker<'_, '_> {
         let of = |read: &Read, had: &Value, prefix: &str| {
             let (mut path, mut lists) = (String::new(), Vec::new());
             lists_of_one(had, &mut path, name, &mut lists);
+            // A list that a query made has no name of its own.
+            let made = had.as_array().filter(|had| !prefix.is_empty() && had.iter().all(is_scalar));
+            lists.extend(made.map(|had| (".".to_owned(), Cow::from(had))));
             lists.into_iter().find_map(|(list, had)| {
-                let jq = program_of(&format!("{prefix}{list}"), had, sent)?;
+                let jq = program_of(format!("{prefix}{list}").trim_end_matches(" | ."), &had, sent)?;
                 let read = Read { jq, ..read.clone() };
                 let gives = || self.cx.outputs(read.response, &read.jq).is_ok_and(|found| *found == [value.clone()]);
                 (!self.is_typed_before(name, value, &read) && gives()).then_some(read)
@@ -139,10 +144,10 @@ impl Linker<'_, '_> {
         before.iter().filter_map(|call| self.cx.body(call.response)).any(|body| {
             let mut found = false;
             each_object(&body, 0, &mut |thing| {
-                let list = thing.iter().find(|(key, inner)| same_name(key, name) && inner.is_array());
-                let had = list.and_then(|(_, list)| list.as_array());
-                found |=
-                    had.is_some_and(|had| had != sent && program_of(".", had, sent).is_some()) && self.is_target(thing);
+                let named = thing.iter().filter(|(key, _)| same_name(key, name));
+                let lists = named.filter_map(|(_, list)| list.as_array()).flat_map(|had| called(".", had));
+                let is_changed = |had: &[Value]| had != sent && program_of(".", had, sent).is_some();
+                found |= lists.into_iter().any(|(_, had)| is_changed(&had)) && self.is_target(thing);
             });
             found
         })
@@ -165,15 +170,36 @@ fn each_object(value: &Value, depth: usize, each: &mut impl FnMut(&Map<String, V
     inner.into_iter().for_each(|one| each_object(one, depth + 1, each));
 }
 
+/// A list with the program that gives it.
+type List<'v> = (String, Cow<'v, [Value]>);
+
+fn is_scalar(value: &Value) -> bool {
+    !value.is_array() && !value.is_object()
+}
+
+/// A list, and for one of objects what each of them has under a name, as an API that answers with objects takes names or ids.
+fn called<'v>(path: &str, items: &'v [Value]) -> Vec<List<'v>> {
+    let mut found = vec![(path.to_owned(), Cow::from(items))];
+    let first = items.first().and_then(Value::as_object);
+    for key in first.into_iter().flat_map(Map::keys) {
+        let of = |item: &Value| item.get(key).filter(|value| value.is_string() || value.is_number()).cloned();
+        if let Some(values) = items.iter().map(of).collect::<Option<Vec<_>>>() {
+            let list = if path == "." { ".[]".to_owned() } else { format!("{path}[]") };
+            found.push((format!("[{list}{}]", jq_of(&[Segment::Key(key.clone())])), Cow::from(values)));
+        }
+    }
+    found
+}
+
 /// The lists of this name that are in an answer once: not in items of which there are several.
-fn lists_of_one<'v>(value: &'v Value, path: &mut String, name: &str, found: &mut Vec<(String, &'v Vec<Value>)>) {
+fn lists_of_one<'v>(value: &'v Value, path: &mut String, name: &str, found: &mut Vec<List<'v>>) {
     let length = path.len();
     match value {
         Value::Object(members) => {
             for (key, inner) in members {
                 path.push_str(&jq_of(&[Segment::Key(key.clone())]));
                 match inner {
-                    Value::Array(items) if same_name(key, name) => found.push((path.clone(), items)),
+                    Value::Array(items) if same_name(key, name) => found.extend(called(path, items)),
                     _ => lists_of_one(inner, path, name, found),
                 }
                 path.truncate(length);
