@@ -254,7 +254,7 @@ async fn a_batch_that_fails_fast_begins_nothing_behind_a_failure() {
     let left_out: Vec<_> = results.iter().map(|result| matches!(result.outcome, Err(AdapterError::NotBegun))).collect();
     assert_eq!(left_out, [false, false, true, true]);
     let summary = fixture.workspace.summary(ResponseId(4)).unwrap();
-    assert_eq!(summary.state, rote_workspace::ResponseState::Failed, "its number is closed");
+    assert_eq!(summary.state, ResponseState::Error, "its number is closed");
 }
 
 #[tokio::test(flavor = "multi_thread")]

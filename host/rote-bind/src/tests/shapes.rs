@@ -100,7 +100,7 @@ fn an_answer_that_is_declared_is_what_the_body_is_taken_for() {
     expect![[r#"
         export type PetsListAnswer = Array<{
           id: number;
-          state?: "open" | "a */ b" | null;
+          state?: ("open" | "a */ b") | null;
           by?: { [key: string]: unknown } | null;
           "it's"?: string;
           [key: string]: unknown;

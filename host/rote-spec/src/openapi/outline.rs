@@ -218,11 +218,11 @@ fn typed(mut types: Vec<&str>, is_nullable: bool) -> Map<String, Value> {
 /// Lets a schema be `null` as well.
 fn nullable(schema: &mut Value) {
     let null = json!({"type": "null"});
-    if let Some(values) = schema["enum"].as_array_mut() {
+    if let Some(values) = schema.get_mut("enum").and_then(Value::as_array_mut) {
         if !values.contains(&Value::Null) {
             values.push(Value::Null);
         }
-    } else if let Some(variants) = schema["anyOf"].as_array_mut() {
+    } else if let Some(variants) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
         if !variants.contains(&null) {
             variants.push(null);
         }
