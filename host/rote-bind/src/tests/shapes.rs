@@ -91,8 +91,10 @@ fn an_answer_that_is_declared_is_what_the_body_is_taken_for() {
     let list = json!({"type": "array", "items": {"type": "object", "required": ["id"], "additionalProperties": true,
         "properties": {"id": {"type": "integer"}, "state": {"enum": ["open", "a */ b", null]},
             "by": {"type": ["object", "null"]}, "it's": {"type": "string"}}}});
-    let tools =
-        [tool("GET", "pets/list", object(json!({"page": {"type": "integer"}}))), tool("GET", "pets/x", json!({}))];
+    let tools = [
+        tool("GET", "pets/list", object(json!({"page": {"type": "integer"}, "per_page": {"type": "integer"}}))),
+        tool("GET", "pets/x", json!({})),
+    ];
     let options =
         BindOptions { answers: [("pets/list".to_owned(), list)].into_iter().collect(), ..BindOptions::default() };
     let script = typescript(&manifest(&tools), &tools, &options).unwrap();
