@@ -49,6 +49,7 @@ mod query;
 #[cfg(unix)]
 mod queued;
 mod reference;
+mod rows;
 mod secrets;
 mod shown;
 #[cfg(unix)]

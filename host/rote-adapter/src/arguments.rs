@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, Validator};
-use rote_types::{Tool, did_you_mean, is_type, nearest};
+use rote_types::{Tool, did_you_mean, is_type, nearest, types_of, whole_numbers};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -79,12 +80,20 @@ impl Validators {
     }
 
     fn check_one(&self, tool: &Tool, name: &str, schema: &Value, value: &Value) -> Option<ArgumentProblem> {
+        if is_too_large(&tool.input_schema, schema, value) {
+            return Some(problem(name, format!("is {value}, which does not fit into 64 bits as a whole number")));
+        }
         if let Some(fits) = plain_check(schema, value) {
             return (!fits).then(|| problem(name, wrong_type(schema, value)));
         }
         let validator = self.validator(tool, name, schema)?;
         let error = validator.validate(value).err()?;
         let place = error.instance_path().to_string();
+        if place.is_empty()
+            && matches!(error.kind(), ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. })
+        {
+            return Some(problem(name, shorten(&no_form(&tool.input_schema, name, schema, value))));
+        }
         let place = if place.is_empty() { String::new() } else { format!(" at `{place}`") };
         Some(problem(name, shorten(&format!("does not fit{place}: {error}"))))
     }
@@ -135,6 +144,31 @@ fn build(root: &Value, schema: &Value) -> Option<Validator> {
     }
     // Offline is the default here: the crate is built without a retriever, so a foreign reference fails.
     jsonschema::options().with_draft(Draft::Draft202012).build(&document).ok()
+}
+
+/// Says of a value that fits none of several forms which ones there are.
+fn no_form(root: &Value, name: &str, schema: &Value, value: &Value) -> String {
+    let forms = schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array()).into_iter().flatten();
+    let form = |form: &Value| match form["enum"].as_array() {
+        Some(values) => format!("one of {}", values.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")),
+        None => types_of(root, form).join(" or "),
+    };
+    let mut forms: Vec<String> = forms.map(form).filter(|form| !form.is_empty()).collect();
+    forms.dedup();
+    let is_text = value.is_string() && forms.iter().any(|form| form.contains("object") || form.contains("array"));
+    let written = if is_text { format!("; JSON is written as `{name}:=…`") } else { String::new() };
+    let takes = if forms.is_empty() { "another form".to_owned() } else { forms.join(", or ") };
+    format!("does not fit: it takes {takes}, and this is {}{written}", type_name(value))
+}
+
+/// Whether an integer is so large that it would go out as a float, such as `1e+300`.
+fn is_too_large(root: &Value, schema: &Value, value: &Value) -> bool {
+    let is_lost = || whole_numbers(&mut value.clone()).is_err();
+    let is_integer = || {
+        let types = types_of(root, schema);
+        types.contains(&"integer") && !types.contains(&"number")
+    };
+    value.is_f64() && is_lost() && is_integer()
 }
 
 /// Decides schemas that are a type and prose, which most are; `None` when the schema says more.
@@ -316,6 +350,7 @@ mod tests {
                 "page": {"type": "integer"},
                 "state": {"enum": ["open", "closed"]},
                 "labels": {"type": "array", "items": {"$ref": "#/$defs/Label"}},
+                "metadata": {"anyOf": [{"type": "object"}, {"type": "string", "enum": [""]}]},
                 "broken": {"type": "string", "pattern": "(("}
             },
             "$defs": {"Label": {"type": "object", "required": ["name"]}}
@@ -376,6 +411,14 @@ mod tests {
             (json!({"owner": 1, "title": "b"}), "`owner` is a number, expected `string`"),
             (json!({"owner": "a", "title": null}), "`title` is null, expected `string`, `integer`"),
             (json!({"owner": "a", "title": "b", "per_page": 101}), "`per_page` does not fit: 101 is greater"),
+            (
+                json!({"owner": "a", "title": "b", "per_page": 1e300}),
+                "`per_page` is 1e+300, which does not fit into 64 bits",
+            ),
+            (
+                json!({"owner": "a", "title": "b", "metadata": "team=ops"}),
+                "`metadata` does not fit: it takes object, or one of \"\", and this is a string; JSON is written as `metadata:=…`",
+            ),
             (json!({"owner": "a", "title": "b", "page": 1.5}), "`page` is a number, expected `integer`"),
             (json!({"owner": "a", "title": "b", "state": "opne"}), "`state` does not fit: \"opne\" is not one of"),
             (json!({"owner": "a", "title": "b", "labels": [{}]}), "`labels` does not fit at `/0`: \"name\""),

@@ -4,6 +4,7 @@
 //! never began is ended by its [`Reservation`].
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt;
@@ -97,6 +98,15 @@ fn no_arguments() -> Value {
     Value::Object(serde_json::Map::new())
 }
 
+/// How the calls of a batch follow each other.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// Most at once.
+    pub parallel: usize,
+    /// Begin none once one has failed; those under way come to their end.
+    pub fail_fast: bool,
+}
+
 /// How one call of a batch ended.
 #[derive(Debug)]
 pub struct BatchResult {
@@ -162,8 +172,8 @@ impl Caller {
         self.run(workspace, &checked, place.into_iter().next().flatten(), options).await
     }
 
-    /// Makes several calls of one adapter, at most `parallel` at a time. Numbers are allocated in order before the
-    /// first is sent; results come in order, each for itself.
+    /// Makes several calls of one adapter. Numbers are allocated in order before the first is sent; results come in
+    /// order, each for itself.
     ///
     /// # Errors
     /// [`AdapterError::BatchItem`] when one of them cannot be made at all, [`AdapterError::BatchTooLarge`],
@@ -173,7 +183,7 @@ impl Caller {
         workspace: &Arc<Workspace>,
         adapter: &AdapterId,
         items: &[BatchItem],
-        parallel: usize,
+        pace: Pace,
         options: &CallOptions,
     ) -> Result<Vec<BatchResult>, AdapterError> {
         if items.len() > MAX_BATCH {
@@ -192,18 +202,22 @@ impl Caller {
         let tools = checked.iter().map(|call| &*call.tool);
         UnboundError::refuse(self.lacking(&adapter, tools)?)?;
         let places = self.place(workspace, &checked, options).await?;
+        let failed = &AtomicBool::new(false);
         let calls = items.iter().zip(&checked).zip(places).map(|((item, checked), place)| async move {
             let own = item.confirm.as_slice();
             let confirm = if own.is_empty() { Arc::clone(&options.confirm) } else { Arc::from(own) };
             let options = CallOptions { confirm, ..options.clone() };
-            BatchResult {
-                tool: item.tool_name.clone(),
-                response: place.as_ref().map(Reservation::response),
-                outcome: self.run(workspace, checked, place, &options).await,
-            }
+            let response = place.as_ref().map(Reservation::response);
+            let outcome = if pace.fail_fast && failed.load(Ordering::Relaxed) {
+                Err(AdapterError::NotBegun)
+            } else {
+                self.run(workspace, checked, place, &options).await
+            };
+            failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
+            BatchResult { tool: item.tool_name.clone(), response, outcome }
         });
         let calls: Vec<_> = calls.collect();
-        Ok(futures::stream::iter(calls).buffered(parallel.clamp(1, usize::from(MAX_PARALLEL))).collect().await)
+        Ok(futures::stream::iter(calls).buffered(pace.parallel.clamp(1, usize::from(MAX_PARALLEL))).collect().await)
     }
 
     /// Checks a call whose arguments are final: references in them are plain text. Nothing is allocated.

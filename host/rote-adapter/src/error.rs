@@ -103,6 +103,9 @@ pub enum AdapterError {
         /// What is there.
         actual: String,
     },
+    /// A call of a batch that ends with its first failure, behind that.
+    #[error("not made: a call before it failed")]
+    NotBegun,
     /// The adapter has no tool of that name.
     #[error("adapter `{id}` has no tool `{tool}`{}", did_you_mean(nearest))]
     UnknownTool {
@@ -300,7 +303,7 @@ impl Classify for AdapterError {
             | Self::Range { .. }
             | Self::NoTools { .. }
             | Self::BatchTooLarge { .. } => ErrorKind::Usage,
-            Self::Host { .. } => ErrorKind::General,
+            Self::Host { .. } | Self::NotBegun => ErrorKind::General,
         }
     }
 
@@ -352,7 +355,11 @@ impl Classify for AdapterError {
                     .into(),
             }),
             Self::Range { .. } => Some("write it like 127.0.0.1/32 or 10.0.0.0/8".to_owned()),
-            Self::NoTools { .. } | Self::NoDescription { .. } | Self::BatchTooLarge { .. } | Self::Host { .. } => None,
+            Self::NoTools { .. }
+            | Self::NoDescription { .. }
+            | Self::BatchTooLarge { .. }
+            | Self::NotBegun
+            | Self::Host { .. } => None,
         }
     }
 

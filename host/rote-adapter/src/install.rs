@@ -16,12 +16,14 @@ use rote_types::{AdapterId, CommandLine, ComponentInfo, Manifest, Sha256Digest, 
 use crate::credential::{name_slots, origins};
 use crate::inherit::Inherited;
 use crate::make::{Made, make};
-use crate::package::{self, pretty};
+use crate::package::{self, compact, pretty};
 use crate::registry::base::{BaseUrl, grant};
 use crate::registry::servers::{self, ServerWord};
 use crate::sensitivity::Sensitivity;
 use crate::source::{Document, Loader};
-use crate::{AdapterError, AdapterLine, Capabilities, GivenCredential, InstallReport, OperationCounts, Repair};
+use crate::{
+    AdapterError, AdapterLine, AnswerShapes, Capabilities, GivenCredential, InstallReport, OperationCounts, Repair,
+};
 
 /// Version of the manifest's shape.
 pub(crate) const MANIFEST_SCHEMA: u32 = 1;
@@ -70,6 +72,7 @@ struct Package {
     offsets: Vec<u8>,
     search: Vec<u8>,
     component: Vec<u8>,
+    answers: AnswerShapes,
     sensitivity: Sensitivity,
     capabilities: Capabilities,
     policy: Policy,
@@ -139,7 +142,8 @@ impl Package {
         let operations = OperationCounts::of(&api);
         let repaired = api.tools.iter().filter_map(Repair::of).collect();
         let calm = api.tools.iter().filter(|tool| tool.calm).map(|tool| tool.tool.name.clone()).collect();
-        let Made { listed, digests, sensitivity, tools, offsets, search, component } = make(id, &api.auth, api.tools)?;
+        let made = make(id, &api.auth, api.tools)?;
+        let Made { listed, digests, sensitivity, answers, tools, offsets, search, component } = made;
         let decisions = servers::decide(id, &listed, &options.servers)?;
         let manifest = Manifest {
             schema: MANIFEST_SCHEMA,
@@ -193,7 +197,7 @@ impl Package {
         };
         granted.into_iter().for_each(|range| policy.allow(range));
         let capabilities = Capabilities::of(listed.iter());
-        Ok(Self { manifest, tools, offsets, search, component, sensitivity, capabilities, policy, report })
+        Ok(Self { manifest, tools, offsets, search, component, answers, sensitivity, capabilities, policy, report })
     }
 
     /// Writes the package in place of whatever stands there. The caller holds the package's lock.
@@ -216,6 +220,7 @@ impl Package {
         put(package::SPEC, &bundle(document, loader)?)?;
         put(package::CAPABILITIES, &pretty(&self.capabilities))?;
         put(package::SENSITIVITY, &pretty(&self.sensitivity))?;
+        put(package::ANSWERS, &compact(&self.answers))?;
         put(package::POLICIES, &inherited.policies)?;
         if let Some(told) = &inherited.told {
             put(package::POLICIES_TOLD, told.to_json().as_bytes())?;

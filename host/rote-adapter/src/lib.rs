@@ -5,6 +5,7 @@
 //! number is spent; every call goes through `rote-runtime` and so through the gate. Reading descriptions is the
 //! business of `rote-spec`, deciding about calls that of `rote-govern` and `rote-gate`.
 
+mod answers;
 mod arguments;
 mod call;
 mod credential;
@@ -23,8 +24,9 @@ mod sensitivity;
 mod session;
 mod source;
 
+pub use answers::AnswerShapes;
 pub use arguments::{ArgumentProblem, check_argument};
-pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, References};
+pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, Pace, References};
 pub use credential::GivenCredential;
 pub use error::{AdapterError, CallFailure};
 pub use generate::{GenerateError, generate};

@@ -7,17 +7,18 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 
 use rote_find::{Builder, Row};
 use rote_govern::tool_digest;
 use rote_request::Operation;
 use rote_spec::GeneratedTool;
-use rote_types::{AdapterId, AuthKind, Authentication, Sha256Digest, Tool, ToolDigest, sha256};
+use rote_types::{AdapterId, AuthKind, Authentication, SchemaText, Sha256Digest, Tool, ToolDigest, sha256};
 use serde_json::{Value, json};
 
 use crate::package::{self, ToolsFile};
 use crate::sensitivity::{Known, Sensitivity, ToolSensitivity, classify};
-use crate::{AdapterError, generate};
+use crate::{AdapterError, AnswerShapes, generate};
 
 /// Fewest tools for which a thread is worth it.
 const LEAST: usize = 200;
@@ -30,6 +31,7 @@ pub(crate) struct Made {
     pub(crate) listed: Vec<Tool>,
     pub(crate) digests: BTreeMap<String, ToolDigest>,
     pub(crate) sensitivity: Sensitivity,
+    pub(crate) answers: AnswerShapes,
     pub(crate) tools: Vec<u8>,
     pub(crate) offsets: Vec<u8>,
     pub(crate) search: Vec<u8>,
@@ -42,7 +44,7 @@ pub(crate) fn make(id: &AdapterId, auth: &Authentication, tools: Vec<GeneratedTo
     for part in in_parallel(tools, |tools| Part::of(id, auth, tools)) {
         all.append(part?);
     }
-    let Part { listed, operations, digests, sensitivity, file, rows } = all;
+    let Part { listed, operations, digests, sensitivity, answers, file, rows } = all;
     let failed = |source| AdapterError::Generate { id: id.clone(), source };
     let (search, component) = std::thread::scope(|scope| {
         let search = scope.spawn(|| {
@@ -58,6 +60,7 @@ pub(crate) fn make(id: &AdapterId, auth: &Authentication, tools: Vec<GeneratedTo
         listed,
         digests,
         sensitivity: Sensitivity::of(sensitivity),
+        answers: AnswerShapes::collect(&answers),
         tools,
         offsets,
         search,
@@ -72,6 +75,8 @@ struct Part {
     operations: Vec<Operation>,
     digests: BTreeMap<String, ToolDigest>,
     sensitivity: BTreeMap<String, ToolSensitivity>,
+    /// What the description says that each tool answers.
+    answers: Vec<(String, Arc<SchemaText>)>,
     file: ToolsFile,
     /// What the search index has of each tool.
     rows: Vec<Row>,
@@ -104,6 +109,7 @@ impl Part {
         let digest = tool_digest(&tool).map_err(|error| (name.clone(), Failure::Identity(error)))?;
         self.digests.insert(name.clone(), digest);
         let found = classify(&tool.input_schema, &generated.response_fields, &generated.scopes, known);
+        self.answers.extend(generated.answer.map(|shape| (name.clone(), shape)));
         self.sensitivity.insert(name, found);
         self.rows.push(Row::of(&tool, &tool.input_schema));
         self.listed.push(tool.with_schema(Value::Null).0);
@@ -116,6 +122,7 @@ impl Part {
         self.operations.append(&mut other.operations);
         self.digests.append(&mut other.digests);
         self.sensitivity.append(&mut other.sensitivity);
+        self.answers.append(&mut other.answers);
         self.file.append(other.file);
         self.rows.append(&mut other.rows);
     }

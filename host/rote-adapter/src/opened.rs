@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::arguments::Validators;
 use crate::install::MANIFEST_SCHEMA;
 use crate::package::{self, Offsets};
-use crate::{AdapterError, ArgumentProblem};
+use crate::{AdapterError, AnswerShapes, ArgumentProblem};
 
 /// An installed adapter, ready to be called.
 #[derive(Debug)]
@@ -141,10 +141,24 @@ impl Adapter {
             .map_err(|error| self.damaged(package::COMPONENT, reason(&error)))
     }
 
+    /// Returns what the description says that its tools answer; nothing of a package from before that was kept.
+    ///
+    /// # Errors
+    /// [`AdapterError::Damaged`] when the file cannot be read.
+    pub fn answers(&self) -> Result<AnswerShapes, AdapterError> {
+        match read_capped(&self.dir.join(package::ANSWERS), package::MAX_SMALL_BYTES) {
+            Err(HomeError::NotFound { .. }) => Ok(AnswerShapes::default()),
+            read => self.parsed(package::ANSWERS, read),
+        }
+    }
+
     /// Reads one of the small descriptive files.
     pub(crate) fn read_json<T: DeserializeOwned>(&self, file: &str) -> Result<T, AdapterError> {
-        let bytes = read_capped(&self.dir.join(file), package::MAX_SMALL_BYTES)
-            .map_err(|error| self.damaged(file, reason(&error)))?;
+        self.parsed(file, read_capped(&self.dir.join(file), package::MAX_SMALL_BYTES))
+    }
+
+    fn parsed<T: DeserializeOwned>(&self, file: &str, read: Result<Vec<u8>, HomeError>) -> Result<T, AdapterError> {
+        let bytes = read.map_err(|error| self.damaged(file, reason(&error)))?;
         serde_json::from_slice(&bytes).map_err(|error| self.damaged(file, format!("is not readable: {error}")))
     }
 

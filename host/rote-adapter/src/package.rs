@@ -16,6 +16,8 @@ pub(crate) const TOOLS: &str = "tools.json";
 pub(crate) const SPEC: &str = "spec.json";
 pub(crate) const CAPABILITIES: &str = "capabilities.json";
 pub(crate) const SENSITIVITY: &str = "sensitivity.json";
+/// What each tool answers; packages from before it have none.
+pub(crate) const ANSWERS: &str = "answers.json";
 pub(crate) const POLICIES: &str = "config/policies.json";
 /// The policies that the journal has told of, to say what an edit newly allows.
 pub(crate) const POLICIES_TOLD: &str = "config/.policies.told.json";

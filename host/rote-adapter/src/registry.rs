@@ -208,6 +208,7 @@ impl Adapters {
         if adapter.has_new_policy() {
             return Err(AdapterError::Unsettled { id: id.clone(), file: self.policy_file(id) });
         }
+        self.note_unknown(&adapter);
         let adapter = Arc::new(adapter);
         self.opened().insert(id.clone(), Arc::clone(&adapter));
         Ok(adapter)

@@ -15,7 +15,7 @@ use rote_types::{
 };
 use rote_vault::{Binding, TokenPlace};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::change::{Change, Consent};
 use crate::token::binding_of;
@@ -120,6 +120,9 @@ pub struct Described {
     /// Whose tool it is.
     pub adapter: AdapterId,
     pub tool: Tool,
+    /// What it answers, by the description: an outline as JSON Schema, cut where it grows long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
 }
 
 /// A tool in a line.
@@ -347,8 +350,10 @@ impl Session {
     /// `NotFound` when the adapter is not installed or has no such tool.
     pub fn tool(&self, text: &str, tool: &str) -> Result<Described, AppError> {
         let id = self.adapter_id(text)?;
-        let tool = Tool::clone(&*self.host.adapters()?.open(&id)?.tool(tool)?);
-        Ok(Described { adapter: id, tool })
+        let adapter = self.host.adapters()?.open(&id)?;
+        let tool = Tool::clone(&*adapter.tool(tool)?);
+        let answer = adapter.answers()?.of(&tool.name);
+        Ok(Described { adapter: id, tool, answer })
     }
 
     /// Returns the tools of an adapter that fit an intent, best first, or else the nearest.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rote_adapter::{Adapter, AdapterError, BatchItem, BatchResult, CallOptions, References};
+use rote_adapter::{Adapter, AdapterError, BatchItem, BatchResult, CallOptions, Pace, References};
 use rote_gate::{GateError, Preview, SecretError};
 use rote_govern::reach;
 use rote_runtime::{CallOutcome, RunError};
@@ -30,8 +30,8 @@ pub struct CallRequest {
     pub tool: String,
     /// Arguments as JSON.
     pub arguments: Map<String, Value>,
-    /// Arguments one by one, typed by the tool's schema.
-    pub parameters: Vec<(String, Parameter)>,
+    /// Arguments one by one, typed by the tool's schema; [`Session::words`] reads those that are files.
+    pub parameters: Vec<(String, Content)>,
     /// Headers that are added to the request.
     pub headers: Vec<(String, String)>,
     /// The token that confirms the call.
@@ -86,8 +86,8 @@ pub struct CallDone {
 /// How several calls are made.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchPlan {
-    /// Most at once.
-    pub parallel: usize,
+    /// How they follow each other.
+    pub pace: Pace,
     /// What `$var` and `@N{.path}` are.
     pub references: References,
     /// Longest time for each exchange; the default of [`CallLimits`] without it.
@@ -218,8 +218,7 @@ impl Session {
         let options =
             CallOptions { references: plan.references, limits: limits(plan.timeout), ..CallOptions::default() };
         let caller = self.host.caller()?;
-        let made =
-            async { caller.batch(&workspace, &adapter, items, plan.parallel, &options).await.map_err(call_error) };
+        let made = async { caller.batch(&workspace, &adapter, items, plan.pace, &options).await.map_err(call_error) };
         let results = self.stoppable(&workspace, made).await?;
         let mut results: Vec<BatchLine> = results.into_iter().enumerate().map(|one| self.batch_line(one)).collect();
         let mut in_doubt = 0;
@@ -260,7 +259,7 @@ impl Session {
         &self,
         id: &AdapterId,
         tool: &Tool,
-        (mut arguments, parameters): (Map<String, Value>, Vec<(String, Parameter)>),
+        (mut arguments, words): (Map<String, Value>, Vec<(String, Content)>),
         references: References,
     ) -> Result<Map<String, Value>, AppError> {
         let is_reference = |value: &Value| match references {
@@ -268,7 +267,6 @@ impl Session {
             References::Ask => meant_reference(value).is_some(),
             References::Keep => false,
         };
-        let words = self.words(parameters)?;
         parameters::check_file_names(tool, &words, &|text| self.absolute(Path::new(text)).is_file())?;
         parameters::add(&mut arguments, tool, words, &is_reference)
             .map_err(|error| error.with_hint(command("rote describe").argument(id).argument(&tool.name)))?;
@@ -301,8 +299,11 @@ impl Session {
         BatchLine { index, tool_name: result.tool, success, response: result.response, status, error }
     }
 
-    /// Reads the files that parameters name.
-    pub(crate) fn words(&self, given: Vec<(String, Parameter)>) -> Result<Vec<(String, Content)>, AppError> {
+    /// Reads the files that parameters name. Before a command listens to signals: a pipe may have nobody at its other end.
+    ///
+    /// # Errors
+    /// `NotFound`, Limit or General when a file cannot be read.
+    pub fn words(&self, given: Vec<(String, Parameter)>) -> Result<Vec<(String, Content)>, AppError> {
         let word = |(name, parameter)| match parameter {
             Parameter::Given(given) => Ok((name, Content::Given(given))),
             Parameter::File(path) => {

@@ -15,7 +15,9 @@ impl Session {
     pub fn bind(&self, adapter: &str, language: Language, tools: &[String]) -> Result<String, AppError> {
         let adapter = self.host.adapters()?.open(&self.adapter_id(adapter)?)?;
         let all: Vec<_> = adapter.all_tools()?.iter().map(|tool| (**tool).clone()).collect();
-        let options = BindOptions { tools: tools.to_vec(), ..BindOptions::default() };
+        let shapes = adapter.answers()?;
+        let answers = all.iter().filter_map(|tool| Some((tool.name.clone(), shapes.of(&tool.name)?))).collect();
+        let options = BindOptions { tools: tools.to_vec(), answers, ..BindOptions::default() };
         let bound = match language {
             Language::TypeScript => rote_bind::typescript(adapter.manifest(), &all, &options),
             Language::Rust => rote_bind::rust(adapter.manifest(), &all, &options),

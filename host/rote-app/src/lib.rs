@@ -50,6 +50,7 @@ pub use error::AppError;
 pub use host::Host;
 pub use names::Names;
 pub use pages::{PageBounds, Paged};
+pub use parameters::Content;
 pub use query::{BodyView, Query, ResponseView};
 pub use rpc::{RPC_HINT, RpcCall, RpcFailure, RpcRequest, rpc_error, rpc_result};
 pub use session::Session;
@@ -58,7 +59,9 @@ pub use trusted::{TRUST, trust_note};
 pub use workspace::{Cleaned, Initialised, Listing, Where, WorkspaceOrigin};
 
 // Plain data of the layers below that outcomes are made of.
-pub use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, Answer, BatchItem, Hit, InstallReport, References};
+pub use rote_adapter::{
+    AdapterEntry, AdapterLine, AdapterProblem, Answer, BatchItem, Hit, InstallReport, Pace, References,
+};
 pub use rote_flow::{
     BlessRequest, BlessingInfo, BlessingState, BuildRequest, BuildSource, Built, CallableState, CrystallizeRequest,
     Crystallized, Decided, DryRun, EndpointState, FRONTMATTER_SCHEMA, FlowHealth, FlowInfo, FlowQuestion,

@@ -13,7 +13,7 @@ use crate::AppError;
 
 /// What one `name=value` word gives.
 #[derive(Debug, Clone)]
-pub(crate) enum Content {
+pub enum Content {
     /// A value that is written out.
     Given(Given),
     /// The content of a file.

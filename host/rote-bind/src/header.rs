@@ -3,6 +3,8 @@
 //! The line is `// rote:bindings ` and one JSON object in ASCII, the same in both languages. It comes before
 //! anything that a caller or a description put into the file, and only the first such line counts.
 
+use std::collections::BTreeMap;
+
 use rote_types::{AdapterId, Fingerprint, Language};
 use serde::Deserialize;
 
@@ -38,6 +40,26 @@ pub fn header_of(binding_source: &str) -> Option<Header> {
     let line = source.lines().take(LINES).find_map(|line| line.strip_prefix(MARK))?;
     let header: Header = serde_json::from_str(line.trim_end()).ok()?;
     (header.version == 1 && is_fingerprint(&header.fingerprint)).then_some(header)
+}
+
+/// Returns the functions of a TypeScript binding file with the tool that each calls, as `typescript.rs` writes them.
+#[must_use]
+pub fn functions_of(binding_source: &str) -> BTreeMap<String, String> {
+    let mut functions = BTreeMap::new();
+    let mut open = None;
+    for line in binding_source.lines() {
+        let head = ["export function ", "export async function* "].into_iter().find_map(|head| line.strip_prefix(head));
+        if let Some(name) = head.and_then(|rest| rest.split(['<', '(']).next()) {
+            open = Some(name.to_owned());
+            continue;
+        }
+        let body = ["  return adapter.call(", "  yield* pagesBy<T>(adapter, "].into_iter();
+        let tool = body
+            .filter_map(|begin| line.strip_prefix(begin))
+            .find_map(|rest| serde_json::Deserializer::from_str(rest).into_iter::<String>().next()?.ok());
+        functions.extend(tool.and_then(|tool| Some((open.take()?, tool))));
+    }
+    functions
 }
 
 /// Writes the line, with its end.

@@ -28,7 +28,7 @@ mod typescript;
 mod tests;
 
 pub use error::BindError;
-pub use header::{Header, header_of};
+pub use header::{Header, functions_of, header_of};
 pub use options::BindOptions;
 pub use pages::{MAX_PAGES, Paging, Step};
 

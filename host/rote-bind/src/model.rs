@@ -43,6 +43,8 @@ pub(crate) struct Call<'t> {
     pub(crate) pages: Option<(String, Paging)>,
     /// Type of the arguments.
     pub(crate) arguments: TypeIndex,
+    /// Type of what it answers, where that is declared and the language has it.
+    pub(crate) answer: Option<TypeIndex>,
     /// What it does.
     pub(crate) write: Write,
     /// Errors beyond the common ones.
@@ -54,6 +56,7 @@ struct CallNames {
     function: String,
     pages: String,
     arguments: String,
+    answer: String,
 }
 
 /// Reads the chosen tools.
@@ -82,12 +85,14 @@ pub(crate) fn build<'t>(
             return Err(BindError::Digest { adapter: manifest.id.to_string(), tool: tool.name.clone() });
         };
         let arguments = reader.arguments(&names.arguments, &tool.name, &tool.input_schema);
-        chosen.push((tool, digest.0.as_str(), names, arguments));
+        let answer = options.answers.get(&tool.name).filter(|_| language == Language::TypeScript);
+        let answer = answer.map(|schema| reader.answer(&names.answer, &tool.name, schema));
+        chosen.push((tool, digest.0.as_str(), names, (arguments, answer)));
     }
     let (types, names) = reader.finish();
     let calls = chosen
         .into_iter()
-        .map(|(tool, digest, names, arguments)| {
+        .map(|(tool, digest, names, (arguments, answer))| {
             let write = Write::of(tool);
             let paging = match &types[arguments].shape {
                 Shape::Record(record) => pages::detect(record, write),
@@ -95,7 +100,7 @@ pub(crate) fn build<'t>(
             };
             let errors = effect::further_errors(tool, write);
             let pages = paging.map(|paging| (names.pages, paging));
-            Call { tool, digest, function: names.function, pages, arguments, write, errors }
+            Call { tool, digest, function: names.function, pages, arguments, answer, write, errors }
         })
         .collect();
     Ok(Model {
@@ -151,14 +156,18 @@ fn call_names(tools: &[&Tool], language: Language) -> (Vec<CallNames>, Names) {
     };
     let names: Vec<String> = tools.iter().map(|tool| functions.claim(&identifier(&tool.name), separator)).collect();
     let pages_suffix = if language == Language::Rust { "_pages" } else { "Pages" };
-    let names = names
+    let mut names: Vec<CallNames> = names
         .into_iter()
         .zip(tools)
         .map(|(function, tool)| CallNames {
             pages: functions.claim(&format!("{function}{pages_suffix}"), separator),
             arguments: types.claim(&format!("{}Args", name::pascal(&tool.name)), ""),
+            answer: String::new(),
             function,
         })
         .collect();
+    for (names, tool) in names.iter_mut().zip(tools) {
+        names.answer = types.claim(&format!("{}Answer", name::pascal(&tool.name)), "");
+    }
     (names, types)
 }

@@ -1,6 +1,9 @@
 //! What a caller can choose.
 
+use std::collections::BTreeMap;
+
 use rote_types::{Manifest, Tool};
+use serde_json::Value;
 
 use crate::BindError;
 
@@ -13,6 +16,8 @@ pub struct BindOptions {
     pub toolsets: Vec<String>,
     /// Text for a comment below the first line, such as a licence.
     pub header: Option<String>,
+    /// What tools answer, by their names: JSON Schemas. TypeScript has them as types.
+    pub answers: BTreeMap<String, Value>,
 }
 
 impl BindOptions {

@@ -70,16 +70,30 @@ impl Reader {
 
     /// Reads the arguments of `tool` under a name that was claimed already.
     pub(crate) fn arguments(&mut self, name: &str, tool: &str, schema: &Value) -> TypeIndex {
-        let prose = format!("Arguments of `{tool}`.");
+        let index = self.root(name, format!("Arguments of `{tool}`."), schema);
+        let shape = &mut self.types[index].shape;
+        if !matches!(shape, Shape::Record(_) | Shape::Map(_) | Shape::All(_) | Shape::Named(_) | Shape::Union(_)) {
+            *shape = Shape::Map(Box::new(Shape::Any));
+        }
+        index
+    }
+
+    /// Reads what `tool` answers under a name that was claimed already.
+    pub(crate) fn answer(&mut self, name: &str, tool: &str, schema: &Value) -> TypeIndex {
+        self.root(
+            name,
+            format!("What `{tool}` answers, as the description has it; the server may send more or less."),
+            schema,
+        )
+    }
+
+    /// Reads a whole schema.
+    fn root(&mut self, name: &str, prose: String, schema: &Value) -> TypeIndex {
         let root_type = self.add(name.to_owned(), Note { prose, ..Note::default() });
         let schema = if is_deep(schema) { &Value::Null } else { schema };
         let identities = self.identities(schema);
         let mut document = Document { root: schema, root_type, identities, queue: VecDeque::new() };
-        let shape = self.shape(&mut document, schema, 0);
-        self.types[root_type].shape = match shape {
-            object @ (Shape::Record(_) | Shape::Map(_) | Shape::All(_) | Shape::Named(_) | Shape::Union(_)) => object,
-            _ => Shape::Map(Box::new(Shape::Any)),
-        };
+        self.types[root_type].shape = self.shape(&mut document, schema, 0);
         while let Some((index, schema)) = document.queue.pop_front() {
             self.types[index].shape = self.shape(&mut document, schema, 0);
         }

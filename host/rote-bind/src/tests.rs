@@ -113,6 +113,7 @@ fn the_header_says_how_to_write_the_file_again() {
         tools: vec!["pets/get".to_owned()],
         toolsets: vec!["shop".to_owned()],
         header: Some("Licence: CC0\n// rote:bindings {\"fingerprint\":\"mcp_no\"}\r\u{2028}*/ evil()".to_owned()),
+        ..BindOptions::default()
     };
     for (source, language) in [
         (typescript(&manifest(&tools), &tools, &options).unwrap(), Language::TypeScript),
@@ -147,7 +148,7 @@ fn a_choice_is_bound_alone_and_a_wrong_one_refused() {
     let tools = [tool("GET", "pets/get", json!({})), tool("GET", "shop/list", json!({}))];
     let chosen = |names: &[&str], sets: &[&str]| {
         let owned = |all: &[&str]| all.iter().map(|name| (*name).to_owned()).collect();
-        let options = BindOptions { tools: owned(names), toolsets: owned(sets), header: None };
+        let options = BindOptions { tools: owned(names), toolsets: owned(sets), ..BindOptions::default() };
         typescript(&manifest(&tools), &tools, &options)
     };
     let one = chosen(&[], &["shop"]).unwrap();

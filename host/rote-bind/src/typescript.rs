@@ -193,9 +193,10 @@ fn function(out: &mut String, model: &Model<'_>, call: &Call<'_>) {
     let default = if needs_nothing(&arguments.shape) { " = {}" } else { "" };
     let _ = write!(
         out,
-        "export function {}<T = unknown>(adapter: Adapter, args: {}{default}): Promise<Typed<T>> {{\n  \
+        "export function {}<T = {}>(adapter: Adapter, args: {}{default}): Promise<Typed<T>> {{\n  \
          return adapter.call({}, args);\n}}\n\n",
         call.function,
+        answer_of(model, call),
         arguments.name,
         text::json(&call.tool.name),
     );
@@ -216,12 +217,18 @@ fn page_function(out: &mut String, model: &Model<'_>, call: &Call<'_>, name: &st
     };
     let _ = write!(
         out,
-        "export async function* {name}<T = unknown>(adapter: Adapter, args: {}{default}, options: PageOptions = {{}}): \
+        "export async function* {name}<T = {}>(adapter: Adapter, args: {}{default}, options: PageOptions = {{}}): \
          Pages<T> {{\n  yield* pagesBy<T>(adapter, {}, args, options, {}, {step});\n}}\n\n",
+        answer_of(model, call),
         arguments.name,
         text::json(&call.tool.name),
         text::json(&paging.parameter),
     );
+}
+
+/// The type that the body of an answer has.
+fn answer_of<'m>(model: &'m Model<'_>, call: &Call<'_>) -> &'m str {
+    call.answer.map_or("unknown", |answer| &model.types[answer].name)
 }
 
 /// Whether `{}` is of the shape.
@@ -312,7 +319,7 @@ export function connect(rote: { adapter(id: string): Adapter }): Adapter {
   return rote.adapter(adapterId).withFingerprint(fingerprint);
 }
 
-/** A recorded response whose body the author claims to be a `T`; the description does not promise it. */
+/** A recorded response whose body is taken for a `T`, by default for what the description declares; nobody checks it. */
 export type Typed<T> = { json(): T } & Response;
 
 ";

@@ -193,6 +193,8 @@ pub fn words_error(error: clap::Error) -> CliError {
         Some(ContextValue::Strings(several)) => several.iter().rev().cloned().collect(),
         _ => Vec::new(),
     };
+    // Shells ask that one, people do not.
+    let near: Vec<String> = near.into_iter().filter(|name| name != "complete").collect();
     let hint = match near.as_slice() {
         [] => "rote --help".to_owned(),
         names => {

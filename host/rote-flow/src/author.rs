@@ -11,9 +11,11 @@ mod header;
 mod project;
 mod sources;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rote_bind::Header;
 use rote_gate::{Gate, Redaction};
 use rote_home::{FileMode, HomeError, Journal, read_capped, write_durable};
 use rote_plan::{MAX_PLAN_BYTES, Plan};
@@ -31,6 +33,7 @@ pub use sources::{NewProject, ProjectForm};
 use crate::error::AuthorError;
 use crate::release::refuse_other_release;
 use crate::{FlowError, Form, Frontmatter, Library, MAX_FLOW_BYTES, Package, Pins};
+use calls::bound_calls;
 use sources::Folder;
 
 /// What to build.
@@ -55,6 +58,15 @@ pub struct Built {
     pub sha256: Sha256Digest,
     /// The bundled sources, for a script.
     pub modules: Vec<String>,
+    /// What a person should know, such as a call that a run would not be allowed.
+    pub notes: Vec<String>,
+}
+
+/// What a build says beside the flow.
+#[derive(Default)]
+struct Told {
+    modules: Vec<String>,
+    notes: Vec<String>,
 }
 
 /// Makes flows from sources, from other flows, and sources from flows.
@@ -90,12 +102,12 @@ impl Author {
     /// that is not of the flow world; [`LibraryError::Exists`](crate::LibraryError::Exists) for a released flow of that name, and
     /// [`AuthorError::VersionTaken`] for a version that was released with other bytes.
     pub async fn build(&self, request: &BuildRequest) -> Result<Built, FlowError> {
-        let (package, modules) = match &request.source {
+        let (package, Told { modules, notes }) = match &request.source {
             BuildSource::Script(path) => self.build_script(path)?,
-            BuildSource::Plan { plan, header } => (self.build_plan(plan, header)?, Vec::new()),
-            BuildSource::Component { wasm, header } => (self.build_component(wasm, header)?, Vec::new()),
+            BuildSource::Plan { plan, header } => (self.build_plan(plan, header)?, Told::default()),
+            BuildSource::Component { wasm, header } => (self.build_component(wasm, header)?, Told::default()),
             BuildSource::Crate { folder, header } => {
-                (self.build_component(&project::cargo_build(&self.gate, folder).await?, header)?, Vec::new())
+                (self.build_component(&project::cargo_build(&self.gate, folder).await?, header)?, Told::default())
             }
         };
         package.prepare(&self.runtime).await?;
@@ -117,11 +129,12 @@ impl Author {
             bytes: package.bytes().len(),
             sha256: package.digest(),
             modules,
+            notes,
             frontmatter: package.frontmatter,
         })
     }
 
-    fn build_script(&self, path: &Path) -> Result<(Package, Vec<String>), FlowError> {
+    fn build_script(&self, path: &Path) -> Result<(Package, Told), FlowError> {
         let folder = Arc::new(Folder::of(path)?);
         let entry = folder.entry().to_owned();
         let source = folder.text(&entry)?;
@@ -132,18 +145,23 @@ impl Author {
         let frontmatter = self.frontmatter(&header, Form::Script)?;
         let sources = Arc::<Folder>::clone(&folder);
         let bundled = bundle(&entry, sources, &BundleLimits::default()).map_err(|error| script(path, error))?;
+        let mut bindings = BTreeMap::new();
         for module in &bundled.modules {
-            self.check_binding(&header, path, module, &folder.text(module)?)?;
+            let source = folder.text(module)?;
+            if let Some(bound) = rote_bind::header_of(&source) {
+                bindings.insert(module.clone(), (bound.adapter.to_string(), rote_bind::functions_of(&source)));
+                self.check_binding(&header, path, module, bound)?;
+            }
         }
-        self.check_calls(&header, &bundled.calls)?;
-        Ok((Package::of_script(frontmatter, bundled.code, bundled.map)?, bundled.modules))
+        let mut calls = bundled.calls;
+        calls.extend(bound_calls(bundled.imported_calls, &bindings));
+        self.check_calls(&header, &calls)?;
+        let told = Told { notes: self.unpermitted(&header, &calls)?, modules: bundled.modules };
+        Ok((Package::of_script(frontmatter, bundled.code, bundled.map)?, told))
     }
 
     /// Refuses bindings that were made for another surface than the installed one: they may be wrong in any function.
-    fn check_binding(&self, header: &SourceHeader, main: &Path, module: &str, source: &str) -> Result<(), FlowError> {
-        let Some(bound) = rote_bind::header_of(source) else {
-            return Ok(());
-        };
+    fn check_binding(&self, header: &SourceHeader, main: &Path, module: &str, bound: Header) -> Result<(), FlowError> {
         let installed = self.pins.surface.manifest(&bound.adapter)?.map(|manifest| manifest.fingerprint);
         match installed {
             Some(installed) if installed != bound.fingerprint => Err(FlowError::Author(AuthorError::BindingDrift {

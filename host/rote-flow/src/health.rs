@@ -11,6 +11,7 @@ use rote_types::{AdapterId, Classify, FlowName, command};
 use serde::{Serialize, Serializer};
 
 use crate::error::{BlessError, LibraryError, PackageError, install};
+use crate::run::refuse_undecided;
 use crate::{
     AdapterPin, Analytics, BlessingState, Blessings, FlowError, FlowReference, FlowStats, Package, Pins, ToolSource,
 };
@@ -196,6 +197,10 @@ impl Doctor {
         }
         self.credential_problems(package, &mut problems)?;
         self.flow_problems(package, &mut problems)?;
+        if let Err(undecided) = refuse_undecided(frontmatter) {
+            let fix = command("rote flow review").argument(&frontmatter.name).into();
+            problems.push(HealthProblem { what: undecided.to_string(), fix });
+        }
         let blessing = self.blessing_state(package, &mut problems)?;
         let runs = self.analytics.stats(&frontmatter.name)?;
         if runs.runs >= MIN_FAILED_RUNS && runs.completed == 0 {

@@ -45,7 +45,7 @@ pub use dry::{DryRun, DryRunCall};
 pub use gone::gone_writes;
 pub use in_doubt::{has_tape, stopped_after_writing, unknown_writes};
 pub use live::AdapterTools;
-pub(crate) use preflight::lacking;
+pub(crate) use preflight::{lacking, refuse_undecided};
 
 use crate::package::Content;
 use crate::recording::{ExpectedOutput, RunRecording};

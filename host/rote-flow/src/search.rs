@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rote_home::Stamp;
-use rote_types::{AdapterId, Fingerprint, FlowName, command};
+use rote_types::{AdapterId, FlowName, command};
 use serde::Serialize;
 
 use crate::analytics::{Analytics, TrackRecord};
 use crate::error::{LibraryError, install};
 use crate::library::{FlowDocument, Library, ParameterLine, Question, Ranked, Ranking, Scope, reason};
-use crate::surface::Surface;
-use crate::{FlowError, FlowKind, FlowStatus};
+use crate::surface::{Surface, passes};
+use crate::{AdapterPin, FlowError, FlowKind, FlowReference, FlowStatus};
 
 /// Hits that are looked at beyond those asked for, so that equal ones at the end can change places.
 const SPARE: usize = 5;
@@ -41,11 +41,11 @@ pub struct SearchRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndpointState {
-    /// The pinned one is installed.
+    /// The flow runs with what is installed: all that it uses of the pinned one is as it was.
     Ok,
     /// None of that name is installed.
     Missing,
-    /// Another one of that name is installed.
+    /// What the flow uses of it is another one.
     Changed,
 }
 
@@ -179,10 +179,8 @@ impl Search {
         let stale = self.stale(&ranking);
         ranking.hits.retain(|hit| !stale.contains(&hit.document.name));
         let hits = self.in_order(ranking.hits, &request.intent, request.explain)?;
-        let mut installed = BTreeMap::new();
         let items = hits.into_iter().take(request.limit);
-        let items =
-            items.map(|(hit, record)| self.hit(hit, record, request.explain, ranking.self_score, &mut installed));
+        let items = items.map(|(hit, record)| self.hit(hit, record, request.explain, ranking.self_score));
         let items = items.collect::<Result<_, _>>()?;
         Ok(SearchResults { words: ranking.words, misspelt: ranking.misspelt, items, notes })
     }
@@ -279,7 +277,6 @@ impl Search {
         record: Option<TrackRecord>,
         explain: bool,
         self_score: f32,
-        installed: &mut BTreeMap<AdapterId, Option<Fingerprint>>,
     ) -> Result<SearchHit, FlowError> {
         let match_percent = percent(hit.share);
         let explain = explain.then(|| Explanation {
@@ -289,19 +286,7 @@ impl Search {
             record,
         });
         let document = hit.document;
-        let mut endpoints = Vec::new();
-        for (id, pinned) in &document.adapters {
-            if !installed.contains_key(id) {
-                let fingerprint = self.surface.manifest(id)?.map(|manifest| manifest.fingerprint);
-                installed.insert(id.clone(), fingerprint);
-            }
-            let state = match installed.get(id).and_then(Option::as_ref) {
-                None => EndpointState::Missing,
-                Some(fingerprint) if fingerprint == pinned => EndpointState::Ok,
-                Some(_) => EndpointState::Changed,
-            };
-            endpoints.push(Endpoint { endpoint: format!("adapter/{id}"), state });
-        }
+        let endpoints = self.endpoints(&document)?;
         let callability = self.callability(&document, &endpoints);
         Ok(SearchHit {
             match_percent,
@@ -318,6 +303,25 @@ impl Search {
         })
     }
 
+    /// The adapters of a flow as a run would find them: what decides is what the flow uses of each.
+    fn endpoints(&self, document: &FlowDocument) -> Result<Vec<Endpoint>, FlowError> {
+        if document.adapters.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (_, package) = self.library.load(&FlowReference::Name(document.name.clone()))?;
+        let frontmatter = &package.frontmatter;
+        let endpoint = |(id, pin): (&AdapterId, &AdapterPin)| {
+            let tools: Vec<&str> = pin.tools.keys().map(String::as_str).collect();
+            let state = match self.surface.read(id, &tools)? {
+                None => EndpointState::Missing,
+                Some(installed) if passes(frontmatter, id, pin, &installed) => EndpointState::Ok,
+                Some(_) => EndpointState::Changed,
+            };
+            Ok(Endpoint { endpoint: format!("adapter/{id}"), state })
+        };
+        frontmatter.adapters.iter().map(endpoint).collect()
+    }
+
     fn callability(&self, document: &FlowDocument, endpoints: &[Endpoint]) -> Callability {
         let location = self.library.file(&document.name);
         let first = |state| endpoints.iter().find(|endpoint| endpoint.state == state);
@@ -325,7 +329,7 @@ impl Search {
             let id = missing.endpoint.trim_start_matches("adapter/");
             (CallableState::AdapterMissing, install(id, None))
         } else if first(EndpointState::Changed).is_some() {
-            (CallableState::AdapterChanged, command("rote flow info").argument(&document.name).into())
+            (CallableState::AdapterChanged, command("rote flow repin").argument(&document.name).into())
         } else {
             (CallableState::Callable, document.command())
         };

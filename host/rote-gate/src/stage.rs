@@ -11,7 +11,7 @@ use rote_govern::audit::Decision;
 use rote_govern::{
     Blessing, GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest, trust_root,
 };
-use rote_types::{Manifest, Tool, command, conceal};
+use rote_types::{Manifest, Tool, conceal};
 use rote_workspace::RequestRecord;
 use serde_json::Value;
 
@@ -352,7 +352,9 @@ fn scope_of_call(case: &mut Case<'_>, invocation: &Invocation) -> StageVerdict {
             "flow `{}` may not write with `{adapter}/{tool}`: its frontmatter does not permit it",
             flow.name
         ),
-        hint: Some(command("rote flow info").argument(&flow.name).into()),
+        hint: Some(format!(
+            "add `{adapter}/{tool}` to `write_permissions` in the frontmatter of its source, and build it again"
+        )),
     };
     case.deny(STAGE, error)
 }

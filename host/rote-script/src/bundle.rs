@@ -7,13 +7,14 @@ use std::thread;
 use oxc_allocator::Allocator;
 use oxc_resolver::ModuleType;
 
+use crate::calls::Calls;
 use crate::compile::{File, compile, print};
 use crate::link::{Module, Target};
 use crate::place::place;
 use crate::record::{Body, Compiled, Printed, Request, RequestKind};
 use crate::resolve::{self, Found, Language, Resolver, Unresolved};
 use crate::sources::Sources;
-use crate::{BundleLimits, LiteralCall, ScriptError, emit, link, nesting, shake};
+use crate::{BundleLimits, ImportedCall, LiteralCall, ScriptError, emit, link, nesting, shake};
 
 /// The stack that sources are compiled on. Only what is touched takes memory. The deepest trees that pass the nesting
 /// check were measured to need less than 16 MiB, unoptimised; a test compiles one of each kind.
@@ -33,6 +34,8 @@ pub struct Bundle {
     pub modules: Vec<String>,
     /// The calls of tools whose names stand in the author's own files, file by file.
     pub calls: Vec<LiteralCall>,
+    /// The calls of functions that the author's own files import from each other, file by file.
+    pub imported_calls: Vec<ImportedCall>,
 }
 
 /// Bundles an entry, such as `main.ts`, and everything that it imports.
@@ -69,12 +72,12 @@ fn compile_all(entry: &str, sources: Arc<dyn Sources>, limits: &BundleLimits) ->
         open: VecDeque::new(),
         source_bytes: 0,
         failures: Vec::new(),
-        calls: Vec::new(),
+        calls: Calls::default(),
     };
     let first = Found { path: entry.to_owned(), kind: None, pure: false };
     graph.find(&first)?;
     let (modules, mut bodies) = graph.compile()?;
-    let calls = std::mem::take(&mut graph.calls);
+    let Calls { tools: calls, imported: imported_calls } = std::mem::take(&mut graph.calls);
     let mut linked = link::link(&modules, sdk.as_deref())?;
     link::check_entry(&modules[0], &linked.exports[0])?;
     let live = shake::shake(&modules, &mut linked, graph.failures)?;
@@ -95,7 +98,7 @@ fn compile_all(entry: &str, sources: Arc<dyn Sources>, limits: &BundleLimits) ->
     let (code, map) = script.map_err(internal)?;
     check_size("the bundled script is too large, in bytes", code.len(), limits.output_bytes)?;
     let kept = modules.into_iter().zip(&live.modules).filter(|(_, live)| **live);
-    Ok(Bundle { code, map, modules: kept.map(|(module, _)| module.path).collect(), calls })
+    Ok(Bundle { code, map, modules: kept.map(|(module, _)| module.path).collect(), calls, imported_calls })
 }
 
 /// The modules that were found so far. A module's number is its place in the order in which they were found.
@@ -110,7 +113,7 @@ struct Graph<'s, 'a> {
     /// What packages ask for and is not there, and files of them that do not compile; it counts only where
     /// it would be part of the script.
     failures: Vec<ScriptError>,
-    calls: Vec<LiteralCall>,
+    calls: Calls,
 }
 
 impl<'a> Graph<'_, 'a> {
@@ -133,7 +136,8 @@ impl<'a> Graph<'_, 'a> {
                 }
                 compiled => compiled?,
             };
-            self.calls.extend(compiled.calls);
+            self.calls.tools.extend(compiled.calls.tools);
+            self.calls.imported.extend(compiled.calls.imported);
             let requests = compiled.record.requests.iter();
             let targets =
                 requests.map(|request| self.target(&path, source, request)).collect::<Result<_, ScriptError>>()?;

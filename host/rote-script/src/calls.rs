@@ -1,13 +1,14 @@
 //! The calls of tools whose names stand in an author's file as literals, found before the types are stripped.
 //!
 //! Seen is `rote.adapter("id").call("tool", { name: … })`, also of a `const` that was made so, with `callBg` and the items of
-//! `batchCall`. What is put together while the flow runs is not seen.
+//! `batchCall`; and calls of functions that another file of the author's has, such as bindings (`listOrders(shop, { … })`). What
+//! is put together while the flow runs is not seen.
 
 use std::collections::BTreeMap;
 
 use oxc_ast::ast::{
-    ArrayExpression, CallExpression, Expression, ObjectExpression, ObjectPropertyKind, Program, PropertyKey,
-    VariableDeclaration, VariableDeclarationKind,
+    ArrayExpression, CallExpression, Expression, ImportDeclaration, ImportDeclarationSpecifier, ObjectExpression,
+    ObjectPropertyKind, Program, PropertyKey, VariableDeclaration, VariableDeclarationKind,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_semantic::Scoping;
@@ -52,9 +53,30 @@ pub struct LiteralArgument {
     pub value: Option<Value>,
 }
 
+/// A call of a function that another file of the author's has, with an object as its second argument or none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedCall {
+    /// What the file imports, as it is written there: `./shop` or `./shop.ts`.
+    pub specifier: String,
+    /// The function's name in that file.
+    pub function: String,
+    /// Where it is called.
+    pub at: Place,
+    /// The members of the object that are named.
+    pub arguments: Vec<LiteralArgument>,
+}
+
+/// The calls that are written in a file.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    pub(crate) tools: Vec<LiteralCall>,
+    pub(crate) imported: Vec<ImportedCall>,
+}
+
 /// Returns the calls of a file in the order of the text.
-pub(crate) fn literal_calls(program: &Program<'_>, scoping: &Scoping, file: (&str, &str)) -> Vec<LiteralCall> {
-    let mut finder = Finder { scoping, file, adapters: BTreeMap::new(), bound: false, calls: Vec::new() };
+pub(crate) fn written_calls(program: &Program<'_>, scoping: &Scoping, file: (&str, &str)) -> Calls {
+    let (adapters, imports) = (BTreeMap::new(), BTreeMap::new());
+    let mut finder = Finder { scoping, file, adapters, imports, bound: false, calls: Calls::default() };
     // A function may stand before the `const` that it uses.
     finder.visit_program(program);
     finder.bound = true;
@@ -68,9 +90,11 @@ struct Finder<'s> {
     file: (&'s str, &'s str),
     /// The adapter that a `const` holds.
     adapters: BTreeMap<SymbolId, (String, Place)>,
+    /// What names of the file stand for in another one of the author's: the specifier and the name there, none for all of it.
+    imports: BTreeMap<SymbolId, (String, Option<String>)>,
     /// All of them are known.
     bound: bool,
-    calls: Vec<LiteralCall>,
+    calls: Calls,
 }
 
 impl Finder<'_> {
@@ -102,17 +126,40 @@ impl Finder<'_> {
         tool: &Expression<'_>,
         arguments: Option<&Expression<'_>>,
     ) {
-        let Some(name) = text(tool).filter(|_| self.calls.len() < MAX_CALLS) else { return };
-        let named = arguments.and_then(object).map_or_else(Vec::new, |given| {
-            let argument = |(key, given): (&PropertyKey<'_>, &Expression<'_>)| {
-                let name = key.static_name()?.into_owned();
-                Some(LiteralArgument { name, at: self.place(key), value: value(given) })
-            };
-            members(given).filter_map(argument).collect()
-        });
-        let at = self.place(tool);
+        let Some(name) = text(tool).filter(|_| self.calls.tools.len() < MAX_CALLS) else { return };
+        let (arguments, at) = (self.arguments(arguments), self.place(tool));
         let (adapter, adapter_at) = (adapter.clone(), adapter_at.clone());
-        self.calls.push(LiteralCall { adapter, adapter_at, tool: name, at, arguments: named });
+        self.calls.tools.push(LiteralCall { adapter, adapter_at, tool: name, at, arguments });
+    }
+
+    fn arguments(&self, given: Option<&Expression<'_>>) -> Vec<LiteralArgument> {
+        let argument = |(key, given): (&PropertyKey<'_>, &Expression<'_>)| {
+            let name = key.static_name()?.into_owned();
+            Some(LiteralArgument { name, at: self.place(key), value: value(given) })
+        };
+        given.and_then(object).map_or_else(Vec::new, |given| members(given).filter_map(argument).collect())
+    }
+
+    /// What a name stands for, where it was imported.
+    fn import(&self, name: &Expression<'_>) -> Option<&(String, Option<String>)> {
+        let Expression::Identifier(name) = name.get_inner_expression() else { return None };
+        self.imports.get(&self.scoping.get_reference(name.reference_id.get()?).symbol_id()?)
+    }
+
+    fn note_imported(&mut self, call: &CallExpression<'_>) {
+        let function = match call.callee.as_member_expression() {
+            Some(member) => match (self.import(member.object()), member.static_property_name()) {
+                (Some((specifier, None)), Some(name)) => Some((specifier.clone(), name.to_owned())),
+                _ => None,
+            },
+            None => match self.import(&call.callee) {
+                Some((specifier, Some(name))) => Some((specifier.clone(), name.clone())),
+                _ => None,
+            },
+        };
+        let Some((specifier, function)) = function.filter(|_| self.calls.imported.len() < MAX_CALLS) else { return };
+        let arguments = self.arguments(call.arguments.get(1).and_then(|given| given.as_expression()));
+        self.calls.imported.push(ImportedCall { specifier, function, at: self.place(&call.callee), arguments });
     }
 
     fn note_batch(&mut self, adapter: &(String, Place), items: &ArrayExpression<'_>) {
@@ -130,6 +177,21 @@ impl Finder<'_> {
 }
 
 impl<'a> Visit<'a> for Finder<'_> {
+    fn visit_import_declaration(&mut self, it: &ImportDeclaration<'a>) {
+        let specifier = it.source.value.as_str();
+        let is_own = specifier.starts_with("./") || specifier.starts_with("../");
+        for one in it.specifiers.iter().flatten().filter(|_| is_own && !self.bound) {
+            let (local, name) = match one {
+                ImportDeclarationSpecifier::ImportSpecifier(one) => (&one.local, Some(one.imported.name().to_string())),
+                ImportDeclarationSpecifier::ImportNamespaceSpecifier(one) => (&one.local, None),
+                ImportDeclarationSpecifier::ImportDefaultSpecifier(_) => continue,
+            };
+            if let Some(symbol) = local.symbol_id.get() {
+                self.imports.insert(symbol, (specifier.to_owned(), name));
+            }
+        }
+    }
+
     fn visit_variable_declaration(&mut self, it: &VariableDeclaration<'a>) {
         let constant = it.kind == VariableDeclarationKind::Const && !self.bound;
         for one in it.declarations.iter().filter(|_| constant) {
@@ -144,6 +206,9 @@ impl<'a> Visit<'a> for Finder<'_> {
     }
 
     fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
+        if self.bound {
+            self.note_imported(it);
+        }
         if self.bound
             && let Some(member) = it.callee.as_member_expression()
             && let Some(name) = member.static_property_name()

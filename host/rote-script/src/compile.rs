@@ -16,7 +16,7 @@ use oxc_semantic::{Scoping, SemanticBuilder};
 use oxc_span::SourceType;
 use oxc_transformer::{TransformOptions, Transformer};
 
-use crate::calls::literal_calls;
+use crate::calls::{Calls, written_calls};
 use crate::check::Author;
 use crate::place::place;
 use crate::record::{Body, Compiled, Export, Form, Part, Printed, Record, Shape, Token};
@@ -104,11 +104,11 @@ impl<'a> File<'_, 'a> {
         }
         if form == Form::CommonJs {
             let record = packages::rewrite(&mut program, &scoping, self.allocator, true);
-            let (body, parts, calls) = (Body::Program(program), Vec::new(), Vec::new());
+            let (body, parts, calls) = (Body::Program(program), Vec::new(), Calls::default());
             return Ok(Compiled { body, form, record, parts, refusals, calls });
         }
         let own = !self.package;
-        let calls = if own { literal_calls(&program, &scoping, (self.name, self.source)) } else { Vec::new() };
+        let calls = if own { written_calls(&program, &scoping, (self.name, self.source)) } else { Calls::default() };
         let names = parsed.module_record.exported_bindings.keys().map(|name| name.to_string()).collect();
         let scoping = self.strip(&mut program, scoping)?;
         let (record, parts) = self.finish(&mut program, &scoping, names)?;
@@ -221,6 +221,6 @@ fn json<'a>(file: &str, source: &str) -> Result<Compiled<'a>, ScriptError> {
     let export = Export::Local { binding: DEFAULT_BINDING.into(), shape: Shape::NotFunction };
     let exports = [("default".to_owned(), export)].into();
     let record = Record { exports, ..Record::default() };
-    let (body, parts, refusals, calls) = (Body::Text(code), Vec::new(), Vec::new(), Vec::new());
+    let (body, parts, refusals, calls) = (Body::Text(code), Vec::new(), Vec::new(), Calls::default());
     Ok(Compiled { body, form: Form::Json, record, parts, refusals, calls })
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use oxc_ast::ast::Program;
 
-use crate::LiteralCall;
+use crate::calls::Calls;
 use crate::check::Refusal;
 
 /// A compiled module, before it is linked.
@@ -20,15 +20,15 @@ pub(crate) struct Compiled<'a> {
     pub(crate) parts: Vec<Part>,
     /// What a flow cannot use, in a package: it counts only where it is part of the script.
     pub(crate) refusals: Vec<Refusal>,
-    /// The calls of tools whose names stand in it, of the author's own.
-    pub(crate) calls: Vec<LiteralCall>,
+    /// The calls that are written in it, of the author's own.
+    pub(crate) calls: Calls,
 }
 
 impl Compiled<'_> {
     /// What stands for a file that does not compile.
     pub(crate) fn broken() -> Self {
         let (body, form) = (Body::Text(String::new()), Form::CommonJs);
-        let (parts, refusals, calls) = (Vec::new(), Vec::new(), Vec::new());
+        let (parts, refusals, calls) = (Vec::new(), Vec::new(), Calls::default());
         Self { body, form, record: Record::default(), parts, refusals, calls }
     }
 }

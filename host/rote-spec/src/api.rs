@@ -154,6 +154,9 @@ pub struct GeneratedTool {
     /// Property names in the success response, sorted, at most 128: evidence of what the tool returns. Shared by those
     /// that return the same.
     pub response_fields: Arc<[String]>,
+    /// Outline of the success response, a JSON Schema without references that is cut where it grows long. Shared by those
+    /// that return the same.
+    pub answer: Option<Arc<SchemaText>>,
 }
 
 /// How a tool came about.

@@ -9,6 +9,7 @@ mod keywords;
 mod media;
 mod merge;
 mod operation;
+mod outline;
 mod parameters;
 mod reader;
 mod reference;

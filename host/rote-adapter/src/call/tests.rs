@@ -223,7 +223,8 @@ async fn a_batch_answers_in_order_and_a_failure_keeps_its_number() {
     let item = |id: &str| BatchItem { tool_name: "orders/get".to_owned(), arguments: json!({"id": id}), confirm: None };
     let items = [item("a"), item("none"), item("c"), item("d")];
     let shop: AdapterId = "shop".parse().unwrap();
-    let results = fixture.caller.batch(&fixture.workspace, &shop, &items, 4, &CallOptions::default()).await.unwrap();
+    let pace = Pace { parallel: 4, fail_fast: false };
+    let results = fixture.caller.batch(&fixture.workspace, &shop, &items, pace, &CallOptions::default()).await.unwrap();
     let numbers: Vec<_> = results.iter().map(|result| result.response.unwrap().0).collect();
     assert_eq!(numbers, [1, 2, 3, 4]);
     let failed: Vec<_> = results.iter().map(|result| result.outcome.is_err()).collect();
@@ -236,9 +237,24 @@ async fn a_batch_answers_in_order_and_a_failure_keeps_its_number() {
         assert!(stored.request.url.ends_with(&format!("/orders/{id}")), "{}", stored.request.url);
     }
     let wrong = [item("a"), BatchItem { tool_name: "nope".to_owned(), ..item("b") }];
-    let refused = fixture.caller.batch(&fixture.workspace, &shop, &wrong, 4, &CallOptions::default()).await;
+    let refused = fixture.caller.batch(&fixture.workspace, &shop, &wrong, pace, &CallOptions::default()).await;
     assert!(matches!(refused, Err(AdapterError::BatchItem { index: 1, .. })));
     assert_eq!(fixture.seen().len(), 4, "nothing of a refused batch is sent");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_that_fails_fast_begins_nothing_behind_a_failure() {
+    let fixture = Fixture::new();
+    let item = |id: &str| BatchItem { tool_name: "orders/get".to_owned(), arguments: json!({"id": id}), confirm: None };
+    let items = [item("a"), item("none"), item("c"), item("d")];
+    let shop: AdapterId = "shop".parse().unwrap();
+    let pace = Pace { parallel: 1, fail_fast: true };
+    let results = fixture.caller.batch(&fixture.workspace, &shop, &items, pace, &CallOptions::default()).await.unwrap();
+    assert_eq!(fixture.seen().len(), 2);
+    let left_out: Vec<_> = results.iter().map(|result| matches!(result.outcome, Err(AdapterError::NotBegun))).collect();
+    assert_eq!(left_out, [false, false, true, true]);
+    let summary = fixture.workspace.summary(ResponseId(4)).unwrap();
+    assert_eq!(summary.state, ResponseState::Error, "its number is closed");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,12 +12,12 @@ use rote_home::{
     Durability, FileMode, Journal, NewEvent, existing_host_key, host_key_after, is_marked, mark, read_capped,
     read_trusted, write_durable,
 };
-use rote_types::{AdapterId, Manifest};
+use rote_types::{AdapterId, Manifest, did_you_mean, nearest};
 use serde_json::{Value, json};
 
 use super::{Adapters, lock_package};
 use crate::opened::read_manifest;
-use crate::{AdapterError, package};
+use crate::{Adapter, AdapterError, package};
 
 /// Purpose of the host key that seals manifests.
 const KEY: &str = "adapter";
@@ -133,20 +133,29 @@ impl Adapters {
         write_durable(&self.told_file(id), policy.to_json().as_bytes(), FileMode::Private)?;
         self.edit_manifest(id, |manifest| manifest.policies = Some(digest))?;
         if origin == Origin::File {
-            self.note_policy(&manifest, &policy, &allows, lost);
+            self.note_policy(&manifest, &allows, lost);
         }
         Ok(())
     }
 
-    fn note_policy(&self, manifest: &Manifest, policy: &Policy, allows: &[String], lost: bool) {
+    fn note_policy(&self, manifest: &Manifest, allows: &[String], lost: bool) {
         let (id, allowed) = (&manifest.id, named(allows));
         self.note(if lost { format!(
             "policies.json of adapter `{id}` was changed, and what it said before is not known, so it may have lifted a \
              denial; it allows {allowed}"
         ) } else { format!("policies.json of adapter `{id}` was changed; it newly allows {allowed}") });
-        for (list, tool) in policy.unknown_tools(|name| manifest.tool_digests.contains_key(name)).iter().take(MAX_NAMED)
-        {
-            self.note(format!("`{list}` of adapter `{id}` names `{tool}`, which is none of its tools"));
+    }
+
+    /// Says of names in a policy that are none of a tool: each time, for whoever wrote one believes in a denial that is not there.
+    pub(super) fn note_unknown(&self, adapter: &Adapter) {
+        let (manifest, Ok(policy)) = (adapter.manifest(), &**adapter.policy()) else { return };
+        let known = &manifest.tool_digests;
+        for (list, tool) in policy.unknown_tools(|name| known.contains_key(name)).iter().take(MAX_NAMED) {
+            let near = did_you_mean(&nearest(tool, known.keys().map(String::as_str)));
+            let id = &manifest.id;
+            self.note(format!(
+                "`{list}` of adapter `{id}` names `{tool}`, which is none of its tools and does nothing{near}"
+            ));
         }
     }
 

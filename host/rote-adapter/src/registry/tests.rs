@@ -126,6 +126,7 @@ fn a_package_has_the_files_that_the_layout_lists() {
         names(&fixture.file("")),
         [
             "adapter.wasm",
+            "answers.json",
             "capabilities.json",
             "config",
             "index",

@@ -96,6 +96,7 @@ fn check(texts: &[String]) {
         tools: vec![tool.name.clone()],
         toolsets: vec![tool.toolset.clone()],
         header: Some(texts.concat()),
+        answers: [(tool.name.clone(), tool.input_schema.clone())].into_iter().collect(),
     };
     let write = |tool: &Tool| {
         let (options, tools) = (options(tool), std::slice::from_ref(tool));

@@ -4,7 +4,8 @@ use expect_test::expect;
 use rote_types::Access;
 use serde_json::json;
 
-use super::{both, excerpt, object, tool};
+use super::{both, excerpt, manifest, object, rust, tool, typescript, typescript_statements};
+use crate::BindOptions;
 
 #[test]
 fn an_object_becomes_an_interface_and_a_struct_with_options() {
@@ -83,6 +84,39 @@ fn an_object_becomes_an_interface_and_a_struct_with_options() {
             Plus1,
         }"#]]
     .assert_eq(&excerpt(&rust, "pub enum IssuesCreateArgsState"));
+}
+
+#[test]
+fn an_answer_that_is_declared_is_what_the_body_is_taken_for() {
+    let list = json!({"type": "array", "items": {"type": "object", "required": ["id"], "additionalProperties": true,
+        "properties": {"id": {"type": "integer"}, "state": {"enum": ["open", "a */ b", null]},
+            "by": {"type": ["object", "null"]}, "it's": {"type": "string"}}}});
+    let tools = [
+        tool("GET", "pets/list", object(json!({"page": {"type": "integer"}, "per_page": {"type": "integer"}}))),
+        tool("GET", "pets/x", json!({})),
+    ];
+    let options =
+        BindOptions { answers: [("pets/list".to_owned(), list)].into_iter().collect(), ..BindOptions::default() };
+    let script = typescript(&manifest(&tools), &tools, &options).unwrap();
+    typescript_statements(&script);
+    expect![[r#"
+        export type PetsListAnswer = Array<{
+          id: number;
+          state?: ("open" | "a */ b") | null;
+          by?: { [key: string]: unknown } | null;
+          "it's"?: string;
+          [key: string]: unknown;
+        }>;"#]]
+    .assert_eq(&excerpt(&script, "export type PetsListAnswer"));
+    for signature in [
+        "function petsList<T = PetsListAnswer>(",
+        "function* petsListPages<T = PetsListAnswer>(",
+        "function petsX<T = unknown>(",
+    ] {
+        assert!(script.contains(signature), "{signature}: {script}");
+    }
+    let rust = rust(&manifest(&tools), &tools, &options).unwrap();
+    assert!(!rust.contains("Answer"), "{rust}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ const COMMANDS: [(&[&str], f64, f64); 13] = [
     (&["adapter", "info", "tracker"], 840.0, 10.0),
     (&["probe", "tracker", "comment on an issue"], 285.0, 10.0),
     (&["explore", "comment on an issue"], 275.0, 10.0),
-    (&["describe", "tracker", "addComment"], 113.0, 10.0),
+    (&["describe", "tracker", "addComment"], 147.0, 10.0),
     (&["call", "tracker", "listIssues", "project=atlas"], 137.0, 10.0),
     (&["call", "tracker", "listIssues", "project=atlas", "--json"], 4525.0, 10.0),
     (&["@1"], 198.0, 10.0),

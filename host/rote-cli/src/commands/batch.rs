@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use rote_app::{BatchItem, BatchPlan, Batched};
+use rote_app::{BatchItem, BatchPlan, Batched, Pace};
 use rote_types::MAX_PARALLEL;
 
 use crate::ask::with_bindings;
@@ -17,6 +17,10 @@ use crate::ui::{Report, Ui};
 const MAX_HINTS: usize = 3;
 
 /// Call several tools of an adapter; each answer gets its own `@N`, in order
+///
+/// All are made, whatever comes of single ones, and each has its line; --fail-fast ends with the first failure. Exit code 1
+/// when any failed. A call that cannot be made at all (no such tool, wrong arguments) refuses the batch before anything is
+/// sent.
 #[derive(Debug, Args)]
 pub struct Batch {
     /// The adapter
@@ -26,6 +30,9 @@ pub struct Batch {
     /// Most calls at once, 1 to 32
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_PARALLEL)))]
     parallel: u16,
+    /// Begin no call once one has failed; those under way come to their end
+    #[arg(long)]
+    fail_fast: bool,
     #[command(flatten)]
     references: References,
     /// Longest time for each exchange, 0.05 to 86,400 seconds [default: 120, of which 30 to the first byte]
@@ -43,7 +50,7 @@ impl Batch {
         let calls = rote_types::read_json(&text).map_err(|error| refused(error.to_string()))?;
         let calls: Vec<BatchItem> = serde_json::from_value(calls).map_err(|error| refused(error.to_string()))?;
         let plan = BatchPlan {
-            parallel: usize::from(self.parallel),
+            pace: Pace { parallel: usize::from(self.parallel), fail_fast: self.fail_fast },
             references: self.references.chosen(),
             timeout: self.timeout,
         };

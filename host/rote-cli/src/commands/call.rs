@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use rote_app::{CallDone, CallRequest, Called, PageBounds, Parameter, Wanted};
+use rote_app::{CallDone, CallRequest, Called, PageBounds, Parameter, Session, Wanted};
 use rote_types::{ReadError, WorkspaceName};
 use serde_json::{Map, Value, json};
 
@@ -202,12 +202,12 @@ impl Options {
         }
     }
 
-    fn request(&self, ui: &Ui<'_>, wish: Wish) -> CallRequest {
-        CallRequest {
+    fn request(&self, session: &Session, ui: &Ui<'_>, wish: Wish) -> Result<CallRequest> {
+        Ok(CallRequest {
             adapter: wish.id,
             tool: wish.tool,
             arguments: wish.arguments,
-            parameters: wish.parameters,
+            parameters: session.words(wish.parameters)?,
             headers: wish.headers,
             confirm: self.confirm.clone(),
             dry_run: self.dry_run,
@@ -224,14 +224,14 @@ impl Options {
             another: self.another,
             references: self.references.chosen(),
             timeout: self.timeout,
-        }
+        })
     }
 
     /// Reads a list page by page and renders all of its items.
     fn call_pages(self, context: &Context, ui: &mut Ui<'_>, wish: Wish, bounds: PageBounds) -> Result<Report> {
         self.check_stdout(ui)?;
-        let request = self.request(ui, wish);
         let session = context.session()?;
+        let request = self.request(session, ui, wish)?;
         let calls = || context.block_on_to_the_end(session.call_pages(request.clone(), bounds));
         let paged = with_bindings(context, ui, calls)?;
         note_created(ui, paged.done.created_workspace.as_ref());
@@ -252,8 +252,8 @@ impl Options {
     /// Makes the call and renders what came of it.
     pub(super) fn call(self, context: &Context, ui: &mut Ui<'_>, wish: Wish) -> Result<Report> {
         self.check_stdout(ui)?;
-        let request = self.request(ui, wish);
         let session = context.session()?;
+        let request = self.request(session, ui, wish)?;
         let calls = || context.block_on_to_the_end(session.call(request.clone()));
         match with_bindings(context, ui, calls)? {
             Called::Preview { preview: shown, created_workspace } => {

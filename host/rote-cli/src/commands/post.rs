@@ -4,7 +4,7 @@
 //! `rote call` would have. With `--json` the envelope of every command takes the place of the JSON-RPC message.
 
 use clap::Args;
-use rote_app::{AppError, BatchPlan, RPC_HINT, RpcCall, RpcFailure, RpcRequest, rpc_error, rpc_result};
+use rote_app::{AppError, BatchPlan, Pace, RPC_HINT, RpcCall, RpcFailure, RpcRequest, rpc_error, rpc_result};
 use rote_types::{ErrorKind, escape_hidden};
 use serde_json::{Value, json};
 
@@ -63,8 +63,8 @@ impl Post {
         Ok(match request.call(id)? {
             RpcCall::Probe { query, limit } => probe(context, id, &query, limit)?,
             RpcCall::Batch { calls, parallel } => {
-                let plan =
-                    BatchPlan { parallel, references: self.options.references.chosen(), timeout: self.options.timeout };
+                let (pace, references) = (Pace { parallel, fail_fast: false }, self.options.references.chosen());
+                let plan = BatchPlan { pace, references, timeout: self.options.timeout };
                 run_batch(context, ui, id, calls, plan)?
             }
             RpcCall::Tool { tool, arguments } => {

@@ -8,6 +8,8 @@ use serde_json::Value;
 const MAX_DEPTH: usize = 4;
 /// Most members of one object that are shown below the arguments themselves.
 const MAX_MEMBERS: usize = 40;
+/// Deepest part of an answer that is shown; an outline ends before.
+const MAX_SHAPE: usize = 24;
 
 /// Returns the tool with all that it takes.
 #[must_use]
@@ -26,6 +28,9 @@ pub fn text(described: &Described) -> String {
     if !arguments.is_empty() {
         lines.push("\nArguments:".to_owned());
         lines.extend(arguments);
+    }
+    if let Some(answer) = &described.answer {
+        lines.push(format!("\nAnswers:\n  {}", shape(answer, 0)));
     }
     lines.join("\n")
 }
@@ -107,6 +112,40 @@ fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
     found
 }
 
+/// Writes an outline as one line: what a program over the answer can ask for.
+fn shape(schema: &Value, depth: usize) -> String {
+    let listed = |shapes: Vec<String>| shapes.join("|");
+    let kinds: Vec<&str> = match &schema["type"] {
+        Value::String(one) => vec![one],
+        several => several.as_array().into_iter().flatten().filter_map(Value::as_str).collect(),
+    };
+    if depth > MAX_SHAPE {
+        return "…".to_owned();
+    }
+    if let Some(values) = schema["enum"].as_array() {
+        return listed(values.iter().map(Value::to_string).collect());
+    }
+    if let Some(variants) = schema["anyOf"].as_array() {
+        return listed(variants.iter().map(|one| shape(one, depth + 1)).collect());
+    }
+    let or_null = if kinds.len() > 1 && kinds.contains(&"null") { "|null" } else { "" };
+    if let Some(properties) = schema["properties"].as_object() {
+        let member = |(name, member): (&String, &Value)| format!("{name}: {}", shape(member, depth + 1));
+        let more = (schema["additionalProperties"] == true).then(|| "…".to_owned());
+        let members: Vec<String> = properties.iter().map(member).chain(more).collect();
+        return format!("{{{}}}{or_null}", members.join(", "));
+    }
+    if kinds.contains(&"array") && schema["items"].is_object() {
+        let item = shape(&schema["items"], depth + 1);
+        let is_one = item.starts_with('{') && item.ends_with('}') || !item.contains('|');
+        return if is_one { format!("{item}[]{or_null}") } else { format!("({item})[]{or_null}") };
+    }
+    if schema["additionalProperties"].is_object() {
+        return format!("{{<key>: {}}}{or_null}", shape(&schema["additionalProperties"], depth + 1));
+    }
+    if kinds.is_empty() { "any".to_owned() } else { kinds.join("|") }
+}
+
 fn type_of(root: &Value, schema: &Value, depth: usize) -> String {
     let items = &schema["items"];
     if schema["type"] == "array" && !items.is_null() && depth < MAX_DEPTH {
@@ -167,7 +206,8 @@ mod tests {
             "name": "make", "method": "POST", "path": "/things", "toolset": "t", "access": "destroy",
             "description": "Makes a thing.\n", "inputSchema": schema,
         });
-        let described = Described { adapter: "things".parse().unwrap(), tool: serde_json::from_value(tool).unwrap() };
+        let (adapter, tool) = ("things".parse().unwrap(), serde_json::from_value(tool).unwrap());
+        let described = Described { adapter, tool, answer: None };
         let shown = text(&described);
         let (first, deep) = shown.split_once("    sub  object").unwrap();
         assert!(deep.lines().count() < 12, "a schema that contains itself ends: {deep}");
@@ -190,5 +230,18 @@ mod tests {
         .assert_eq(first);
         assert!(shown.ends_with("\n  count  integer|null; default 7\n  any  any"), "{shown}");
         assert_eq!(example(&described).to_string(), "rote call things make title=… state=open");
+    }
+
+    #[test]
+    fn an_answer_is_one_line() {
+        let outline = json!({ "type": ["array", "null"], "items": { "type": "object", "additionalProperties": true, "properties": {
+            "id": { "type": "integer" }, "state": { "enum": ["open", null] }, "tags": { "type": "array", "items": {} },
+            "sizes": { "type": "array", "items": { "anyOf": [{ "type": "integer" }, { "type": "string" }] } },
+            "by": { "type": ["object", "null"], "properties": { "login": { "type": ["string", "null"] } } },
+            "counts": { "type": "object", "additionalProperties": { "type": "number" } },
+        } } });
+        let expected = "{id: integer, state: \"open\"|null, tags: any[], sizes: (integer|string)[], \
+                        by: {login: string|null}|null, counts: {<key>: number}, …}[]|null";
+        assert_eq!(shape(&outline, 0), expected);
     }
 }

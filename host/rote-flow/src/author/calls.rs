@@ -1,8 +1,11 @@
 //! The calls of a script whose names and values stand in its sources, compared with the adapters that its frontmatter names: what a run
-//! would be refused for is an error of the build.
+//! would be refused for is an error of the build, and what the frontmatter does not permit a note of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use rote_adapter::check_argument;
-use rote_script::LiteralCall;
+use rote_script::{ImportedCall, LiteralCall};
 use rote_types::{AdapterId, did_you_mean, nearest};
 
 use super::{Author, SourceHeader};
@@ -38,6 +41,28 @@ impl Author {
         first.map_or(Ok(()), |first| Err(FlowError::Author(AuthorError::Calls { problems, first })))
     }
 
+    /// Says of calls that the frontmatter does not permit which line it lacks: a run is refused where it comes to one.
+    pub(super) fn unpermitted(&self, header: &SourceHeader, calls: &[LiteralCall]) -> Result<Vec<String>, FlowError> {
+        let mut notes = Vec::new();
+        for call in calls {
+            let Some((id, adapter)) = header.adapters.iter().find(|(id, _)| id.as_str() == call.adapter) else {
+                continue;
+            };
+            let Some(tool) = self.pins.surface.tool(id, &call.tool)? else { continue };
+            let named = format!("{id}/{}", call.tool);
+            let lacks = if !adapter.tools.contains(&call.tool) {
+                format!("add `{}` to the `tools` of adapter `{id}`", call.tool)
+            } else if tool.access.changes() && !header.write_permissions.contains(&named) {
+                format!("add `{named}` to `write_permissions`")
+            } else {
+                continue;
+            };
+            notes.push(format!("{}: a run may not call `{named}`: {lacks} in the frontmatter", place(&call.at)));
+        }
+        notes.truncate(MAX_PROBLEMS);
+        Ok(notes)
+    }
+
     fn problems_of(&self, id: &AdapterId, call: &LiteralCall) -> Result<Vec<String>, FlowError> {
         let Some(tool) = self.pins.surface.tool(id, &call.tool)? else {
             let manifest = self.pins.surface.manifest(id)?;
@@ -51,6 +76,36 @@ impl Author {
         });
         Ok(wrong.collect())
     }
+}
+
+/// The calls of functions that bindings have, as calls of their tools; `bindings` are the files of a flow, by their places.
+pub(super) fn bound_calls(calls: Vec<ImportedCall>, bindings: &BTreeMap<String, Bound>) -> Vec<LiteralCall> {
+    let stem = |path: &Path| path.with_extension("");
+    let bound = |call: ImportedCall| {
+        let folder = Path::new(&call.at.file).parent().unwrap_or(Path::new(""));
+        let imported = stem(&joined(folder, &call.specifier));
+        let (_, (adapter, functions)) = bindings.iter().find(|(place, _)| stem(Path::new(place)) == imported)?;
+        let tool = functions.get(&call.function)?.clone();
+        let (adapter, at) = (adapter.clone(), call.at);
+        Some(LiteralCall { adapter, adapter_at: at.clone(), tool, at, arguments: call.arguments })
+    };
+    calls.into_iter().filter_map(bound).collect()
+}
+
+/// The adapter of a binding file, and the tool of each of its functions.
+pub(super) type Bound = (String, BTreeMap<String, String>);
+
+/// A relative specifier seen from a folder.
+fn joined(folder: &Path, specifier: &str) -> PathBuf {
+    let mut path = folder.to_owned();
+    for part in specifier.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        if part == ".." {
+            path.pop();
+        } else {
+            path.push(part);
+        }
+    }
+    path
 }
 
 /// What is said of an adapter whose id is like one that the frontmatter names.

@@ -129,6 +129,8 @@ const RUST_HEADER: &str = include_str!("templates/flow.yaml");
 static RUST_SDK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../guest-sdk/rust/src");
 static RUST_SDK_MACROS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../guest-sdk/rust/macros");
 static RUST_SDK_WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../guest-sdk/rust/wit");
+/// The SDK in the folder of a new crate, so that whoever gets the folder can build it.
+const OWN_SDK: &str = "rote-sdk";
 const RUST_SDK_README: &str = include_str!("../../../../guest-sdk/rust/README.md");
 const RUST_SDK_MANIFEST: &str = include_str!("../../../../guest-sdk/rust/Cargo.toml");
 
@@ -151,11 +153,7 @@ impl Library {
     /// The disk refused.
     pub(crate) fn unpack_rust_sdk(&self) -> Result<PathBuf, FlowError> {
         let root = self.home.sdk_dir().join("rust");
-        write_tree(&RUST_SDK, &root.join("src"))?;
-        write_tree(&RUST_SDK_MACROS, &root.join("macros"))?;
-        write_tree(&RUST_SDK_WIT, &root.join("wit"))?;
-        write_atomic(&root.join("Cargo.toml"), RUST_SDK_MANIFEST.as_bytes(), FileMode::Shared)?;
-        write_atomic(&root.join("README.md"), RUST_SDK_README.as_bytes(), FileMode::Shared)?;
+        write_rust_sdk(&root)?;
         Ok(root)
     }
 
@@ -167,7 +165,7 @@ impl Library {
         if folder.exists() && folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(FlowError::Author(AuthorError::FolderTaken { path: folder.to_owned() }));
         }
-        let files: Vec<(&str, String)> = match form {
+        let mut files: Vec<(&str, String)> = match form {
             ProjectForm::Code(Language::TypeScript) => vec![
                 (ENTRY, TS_MAIN.replace("{name}", name.as_str())),
                 ("tsconfig.json", TS_CONFIG.to_owned()),
@@ -180,7 +178,7 @@ impl Library {
             ],
             ProjectForm::Code(Language::Rust) => vec![
                 (HEADER, RUST_HEADER.replace("{name}", name.as_str())),
-                ("Cargo.toml", rust_manifest(name, "Greets someone", &self.unpack_rust_sdk()?)),
+                ("Cargo.toml", rust_manifest(name, "Greets someone", Path::new(OWN_SDK))),
                 ("src/lib.rs", RUST_LIB.to_owned()),
             ],
         };
@@ -189,9 +187,22 @@ impl Library {
             create_private_dir(path.parent().unwrap_or(folder))?;
             write_atomic(&path, text.as_bytes(), FileMode::Shared)?;
         }
+        if form == ProjectForm::Code(Language::Rust) {
+            write_rust_sdk(&folder.join(OWN_SDK))?;
+            files.push((OWN_SDK, String::new()));
+        }
         let files = files.into_iter().map(|(path, _)| path.to_owned()).collect();
         Ok(NewProject { folder: folder.to_owned(), files })
     }
+}
+
+fn write_rust_sdk(root: &Path) -> Result<(), FlowError> {
+    write_tree(&RUST_SDK, &root.join("src"))?;
+    write_tree(&RUST_SDK_MACROS, &root.join("macros"))?;
+    write_tree(&RUST_SDK_WIT, &root.join("wit"))?;
+    write_atomic(&root.join("Cargo.toml"), RUST_SDK_MANIFEST.as_bytes(), FileMode::Shared)?;
+    write_atomic(&root.join("README.md"), RUST_SDK_README.as_bytes(), FileMode::Shared)?;
+    Ok(())
 }
 
 fn write_tree(tree: &Dir<'_>, folder: &Path) -> Result<(), FlowError> {

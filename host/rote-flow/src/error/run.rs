@@ -111,6 +111,9 @@ pub enum RunnerError {
     /// The workspace is not one of a run.
     #[error("workspace `{workspace}` is not one of a run, so there is nothing to go on with")]
     NotARun { workspace: WorkspaceName },
+    /// There is no workspace of that name, so no run.
+    #[error("there is no run `{workspace}` to go on with")]
+    NoSuchRun { workspace: WorkspaceName },
     /// There is no run.
     #[error("there is no run{} to go on with", of_text(flow.as_ref()))]
     NoRun {
@@ -175,7 +178,14 @@ impl RunnerError {
                     .details(json!({ "flow": flow, "problems": problems, "parameters": schema }))
             }
             Self::Undecided { flow, questions } => undecided(flow, questions),
-            Self::NotPinned { .. } => denied("frontmatter.adapters"),
+            Self::NotPinned { adapter, tool, .. } => {
+                let line = match tool.as_str() {
+                    "*" => format!("name adapter `{adapter}` with its `tools`"),
+                    tool => format!("add `{tool}` to the `tools` of adapter `{adapter}`"),
+                };
+                denied("frontmatter.adapters")
+                    .hint(format!("{line} in the frontmatter of its source, and build it again"))
+            }
             Self::NestedFlow { flow, .. } => denied("frontmatter.flows").hint(of_flow("rote flow info", flow)),
             Self::Stopped { flow, workspace, source, log, left: Left::Doubt { doubt, kind, named: false }, .. } => {
                 let ways = if doubt.workspace == *workspace { doubt.ways() } else { doubt.ways_within(workspace) };
@@ -216,7 +226,11 @@ impl RunnerError {
             }
             Self::UnderWay { flow, workspace } => under_way(flow, workspace),
             Self::NotARun { .. } => Told::new(ErrorKind::Conflict).hint("rote run <flow>"),
-            Self::NoRun { .. } => Told::new(ErrorKind::NotFound).hint("rote run <flow>"),
+            Self::NoSuchRun { .. } => {
+                Told::new(ErrorKind::NotFound).hint(command("rote ls --all").note("names the workspaces of runs"))
+            }
+            Self::NoRun { flow: Some(flow) } => Told::new(ErrorKind::NotFound).hint(of_flow("rote run", flow)),
+            Self::NoRun { flow: None } => Told::new(ErrorKind::NotFound).hint("rote flow list"),
             Self::Latest { latest, next, .. } => {
                 let run = next.as_deref().map_or_else(
                     || of_flow("rote run", &latest.flow),

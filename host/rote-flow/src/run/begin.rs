@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rote_home::Home;
 use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName};
-use rote_workspace::{ResponseSummary, Workspace};
+use rote_workspace::{ResponseSummary, Workspace, WorkspaceError};
 use serde_json::{Map, Value};
 
 use super::earlier;
@@ -102,7 +102,13 @@ impl Runner {
         flow: Option<&FlowReference>,
         request: &RunRequest,
     ) -> Result<Begun, FlowError> {
-        let workspace = Arc::new(Workspace::open(&self.library().home, name)?);
+        let opened = Workspace::open(&self.library().home, name).map_err(|error| match error {
+            WorkspaceError::NoWorkspace { name: workspace, lost: false } => {
+                FlowError::Run(RunnerError::NoSuchRun { workspace })
+            }
+            other => other.into(),
+        });
+        let workspace = Arc::new(opened?);
         let not_a_run = || FlowError::Run(RunnerError::NotARun { workspace: name.clone() });
         // Before the tape is read: another process may be writing it, and end in between.
         let lock = if tape::is_there(&workspace) { tape::lock(&workspace)? } else { return Err(not_a_run()) };

@@ -46,6 +46,35 @@ function await0(): any { return undefined; }
 }
 
 #[test]
+fn calls_of_functions_of_another_file_are_found_by_scope() {
+    let main = r#"import { list as all, make } from "./lib/shop";
+import * as shop from "./lib/shop.js";
+import { Rote } from "@rote/sdk";
+export default async function run(a: any) {
+  await all(a, { limit: 3 } as any);
+  shop.make<number>(a, { id: a.id });
+  const inner = (make: any) => make(a, { hidden: 1 });
+  make(a);
+  return [inner, Rote.workspace("x")];
+}
+"#;
+    let lib = "export const list = (a: any, b: object) => a; export const make = <T>(a: any, b?: object) => a;\n";
+    let found = bundled(&[("main.ts", main), ("lib/shop.ts", lib)]).imported_calls;
+    let show = |call: &crate::ImportedCall| {
+        let named = call.arguments.iter().map(|one| format!("{}={:?}", one.name, one.value)).collect::<Vec<_>>();
+        format!("{}:{} {} {}({})", call.at.file, call.at.line, call.specifier, call.function, named.join(" "))
+    };
+    assert_eq!(
+        found.iter().map(show).collect::<Vec<_>>(),
+        [
+            "main.ts:5 ./lib/shop list(limit=Some(Number(3)))",
+            "main.ts:6 ./lib/shop.js make(id=None)",
+            "main.ts:8 ./lib/shop make()",
+        ]
+    );
+}
+
+#[test]
 fn the_values_of_arguments_are_known_where_they_stand_there() {
     let main = r#"export default async function run(rote: any, p: { id: number }) {
   await rote.adapter("shop").call("a", {

@@ -13,7 +13,7 @@ use crate::openapi::credentials::{self, Common};
 use crate::openapi::documents::Node;
 use crate::openapi::parameters::{self, Planned};
 use crate::openapi::reader::Reader;
-use crate::openapi::response::{FieldCache, answers};
+use crate::openapi::response::{BodyCache, answers};
 use crate::openapi::schema::{Detail, SchemaWriter};
 use crate::openapi::{idempotency, servers, spelled, template};
 use crate::prose::{capped, described};
@@ -42,7 +42,7 @@ pub(crate) fn generate<'a>(
     reader: &Reader<'a>,
     place: &Place<'a>,
     bases: &[ServerChoice],
-    cache: &FieldCache,
+    cache: &BodyCache,
     common: &Common,
 ) -> GeneratedTool {
     let notes = Notes::default();
@@ -92,7 +92,8 @@ pub(crate) fn generate<'a>(
         pointer,
         calm: access::is_calm_put(&evidence),
         scopes: needs.scopes,
-        response_fields: answers.fields,
+        response_fields: answers.body.fields,
+        answer: answers.body.outline,
     }
 }
 

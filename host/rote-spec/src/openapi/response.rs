@@ -1,16 +1,17 @@
-//! Responses, as far as a request needs them: what to accept, and the names of what comes back.
+//! Responses: what to accept, the names of what comes back, and its outline.
 //!
-//! Response schemas are not translated; only their property names are kept, as evidence of how sensitive the
-//! data is.
+//! The names are evidence of how sensitive the data is; the outline is for whoever reads or binds the tool.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use serde_json::Value;
+use rote_types::SchemaText;
+use serde_json::{Value, json};
 
 use crate::openapi::documents::{Documents, Node};
 use crate::openapi::media::{Class, class, essence};
+use crate::openapi::outline::outline;
 use crate::openapi::reader::Reader;
 
 /// Most media types that are named in `Accept`.
@@ -27,24 +28,39 @@ const MOST_VISITS: usize = 600;
 const OK_MEMBERS: [&str; 2] = ["ok", "success"];
 /// Most schemas one within another in which such a member is looked for.
 const MOST_PARTS: usize = 4;
+/// Bytes of outlines behind which there are no more.
+const MOST_OUTLINES: usize = 32 << 20;
 
 /// What an operation's responses say.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     /// The `Accept` header; empty when nothing is said.
     pub(crate) accept: String,
-    /// Property names of the success response, sorted.
-    pub(crate) fields: Arc<[String]>,
+    /// What the success response is like.
+    pub(crate) body: AnsweredBody,
     /// The member that is true in each success, if one is.
     pub(crate) ok_member: Option<String>,
 }
 
-/// Names that were collected before, by the address of the schema.
+/// What is known of a body that comes back.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AnsweredBody {
+    /// Its property names, sorted.
+    pub(crate) fields: Arc<[String]>,
+    /// Its outline, if the source says anything.
+    pub(crate) outline: Option<Arc<SchemaText>>,
+}
+
+/// Bodies that were looked at before, by the address of the schema.
 #[derive(Debug, Default)]
-pub(crate) struct FieldCache(RefCell<HashMap<usize, Arc<[String]>>>);
+pub(crate) struct BodyCache {
+    known: RefCell<HashMap<usize, AnsweredBody>>,
+    /// Bytes of all outlines.
+    spent: Cell<usize>,
+}
 
 /// Reads the responses of an operation.
-pub(crate) fn answers<'a>(reader: &Reader<'a>, operation: &Node<'a>, cache: &FieldCache) -> Answers {
+pub(crate) fn answers<'a>(reader: &Reader<'a>, operation: &Node<'a>, cache: &BodyCache) -> Answers {
     let mut media: Vec<String> = Vec::new();
     let mut schema = None;
     let mut refuses = false;
@@ -71,8 +87,8 @@ pub(crate) fn answers<'a>(reader: &Reader<'a>, operation: &Node<'a>, cache: &Fie
     media.truncate(MOST_ACCEPTED);
     let says = |name: &&&str| schema.as_ref().is_some_and(|schema| is_true(reader.documents, schema, name, MOST_PARTS));
     let ok_member = OK_MEMBERS.iter().find(says).map(|name| (*name).to_owned());
-    let fields = schema.map(|schema| names(reader.documents, &schema, cache)).unwrap_or_default();
-    Answers { accept: media.join(", "), fields, ok_member }
+    let body = schema.map(|schema| body(reader.documents, &schema, cache)).unwrap_or_default();
+    Answers { accept: media.join(", "), body, ok_member }
 }
 
 /// Whether a member of this name can be nothing but true, in the schema or in all that it may be.
@@ -140,20 +156,25 @@ fn rank(media: &str) -> u8 {
     }
 }
 
-/// Collects the property names of a schema.
-fn names<'a>(documents: &'a Documents, schema: &Node<'a>, cache: &FieldCache) -> Arc<[String]> {
+/// Collects what a schema says of a body.
+fn body<'a>(documents: &'a Documents, schema: &Node<'a>, cache: &BodyCache) -> AnsweredBody {
     let Ok(target) = documents.resolve(schema.clone()) else {
-        return Arc::default();
+        return AnsweredBody::default();
     };
     let address = std::ptr::from_ref(target.value).addr();
-    if let Some(known) = cache.0.borrow().get(&address) {
-        return Arc::clone(known);
+    if let Some(known) = cache.known.borrow().get(&address) {
+        return known.clone();
     }
     let mut collector = Collector { documents, visits: MOST_VISITS, found: BTreeSet::new() };
     collector.collect(&target, MOST_DEPTH, MOST_NESTING);
-    let names: Arc<[String]> = collector.found.into_iter().take(MOST_FIELDS).collect();
-    cache.0.borrow_mut().insert(address, Arc::clone(&names));
-    names
+    let fields = collector.found.into_iter().take(MOST_FIELDS).collect();
+    let room = cache.spent.get() < MOST_OUTLINES;
+    let outline = room.then(|| outline(documents, &target)).filter(|outline| *outline != json!({}));
+    let outline = outline.map(|outline| Arc::new(SchemaText::of(&outline)));
+    cache.spent.set(cache.spent.get() + outline.as_ref().map_or(0, |outline| outline.as_str().len()));
+    let body = AnsweredBody { fields, outline };
+    cache.known.borrow_mut().insert(address, body.clone());
+    body
 }
 
 struct Collector<'a> {

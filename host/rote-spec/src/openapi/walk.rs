@@ -13,7 +13,7 @@ use crate::openapi::credentials::Common;
 use crate::openapi::documents::{Documents, Node};
 use crate::openapi::operation::{Place, generate, size};
 use crate::openapi::reader::Reader;
-use crate::openapi::response::FieldCache;
+use crate::openapi::response::BodyCache;
 use crate::openapi::security::Schemes;
 use crate::openapi::servers;
 use crate::prose::capped;
@@ -46,7 +46,7 @@ pub(crate) fn walk(
     report_surroundings(&reader);
     let mut found = Found::default();
     found.collect(&reader)?;
-    let cache = FieldCache::default();
+    let cache = BodyCache::default();
     let common = Common::count(&reader, &found.places);
     let mut tools: Vec<GeneratedTool> = Vec::with_capacity(found.places.len());
     let mut bytes = 0_usize;

@@ -588,3 +588,52 @@ fn a_header_in_which_a_key_of_rotes_does_not_fit_stays_the_callers() {
         assert!(make.operation.parameters[0].required, "{name} {rest}");
     }
 }
+
+#[test]
+fn what_an_operation_answers_has_an_outline() {
+    let pet = json!({"type": "object", "allOf": [
+        {"required": ["id", "gone"], "properties": {
+            "id": {"type": "integer"}, "name": {"type": "string", "nullable": true}, "mother": {"$ref": "#/components/schemas/Pet"}}},
+        {"properties": {"id": {"type": "string"}, "kind": {"enum": ["cat", "dog"]},
+            "size": {"oneOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]},
+            "home": {"anyOf": [{"type": "object", "properties": {"city": {"type": "string"}}}, {"type": "null"}]},
+            "notes": {"type": "object", "additionalProperties": {"type": "string"}}}}]});
+    let long: serde_json::Map<String, Value> = (0..60).map(|n| (format!("m{n}"), json!({"type": "string"}))).collect();
+    let deep = (0..9).fold(json!({"type": "string"}), |deep, _| json!({"properties": {"a": deep}}));
+    let answers = |schema: Value| {
+        json!({"responses": {"404": {"description": ""}, "200": {"description": "",
+        "content": {"application/json": {"schema": schema}}}}})
+    };
+    let api = inline(
+        &json!({"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "servers": [{"url": "https://x.example"}],
+        "components": {"schemas": {"Pet": pet}},
+        "paths": {
+            "/pets": {"get": answers(json!({"type": "array", "items": {"$ref": "#/components/schemas/Pet"}}))},
+            "/long": {"get": answers(json!({"properties": long}))},
+            "/deep": {"get": answers(deep)},
+            "/any": {"get": answers(json!({}))},
+            "/none": {"delete": {"responses": {"204": {"description": ""}}}},
+        }})
+        .to_string(),
+    );
+    let outline = |path: &str| {
+        let found = api.tools.iter().find(|tool| tool.tool.path == path).unwrap();
+        found.answer.as_ref().map(|shape| shape.value().unwrap())
+    };
+    let pets = outline("/pets").unwrap();
+    let item = &pets["items"];
+    assert_eq!((&pets["type"], &item["type"], &item["required"]), (&json!("array"), &json!("object"), &json!(["id"])));
+    let members = &item["properties"];
+    assert_eq!(members["id"], json!({"type": "integer"}), "the first part that names it");
+    assert_eq!(members["name"], json!({"type": ["string", "null"]}));
+    assert_eq!(members["kind"], json!({"enum": ["cat", "dog"]}));
+    assert_eq!(members["size"], json!({"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]}));
+    assert_eq!(members["home"], json!({"type": ["object", "null"], "properties": {"city": {"type": "string"}}}));
+    assert_eq!(members["notes"], json!({"type": "object", "additionalProperties": {"type": "string"}}));
+    assert_eq!(members["mother"], json!({"type": "object"}), "one that contains itself is not written out again");
+    let deep = &outline("/deep").unwrap()["properties"]["a"]["properties"]["a"]["properties"]["a"];
+    assert_eq!(*deep, json!({"type": "object"}), "it ends");
+    let long = outline("/long").unwrap();
+    assert_eq!((long["properties"].as_object().unwrap().len(), &long["additionalProperties"]), (40, &json!(true)));
+    assert_eq!((outline("/any"), outline("/none")), (None, None));
+}

@@ -1,11 +1,11 @@
 //! A tool's schema as text.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// A JSON Schema as it is written into `tools.json`.
-#[derive(Debug, Clone, Serialize)]
+/// A JSON Schema as it is written into a file of a package.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SchemaText(Box<RawValue>);
 
@@ -14,6 +14,12 @@ impl SchemaText {
     #[must_use]
     pub fn of(schema: &Value) -> Self {
         Self(to_raw_value(schema).expect("a value is JSON"))
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.get()
     }
 
     /// Returns the schema as whoever reads the file sees it: numbers can lose digits on the way through text.

@@ -98,8 +98,9 @@ impl Build {
             0 => String::new(),
             count => format!(" from {}", plural(count, "file")),
         };
-        let text =
+        let mut text =
             format!("built {} {}: {}{from}, {}", front.name, front.version, size(built.bytes as u64), built.sha256);
+        text.extend(built.notes.iter().map(|note| format!("\n  note: {note}")));
         let named = out.map_or_else(|| front.name.to_string(), |path| path.display().to_string());
         Ok(Report::new(&built, text).next(front.run_command(named)))
     }
@@ -130,16 +131,12 @@ impl Dev {
         loop {
             let before = newest(&watched, 0);
             match self.build_and_run(context, ui, &mut made) {
-                Ok(Some(text)) if self.once => {
-                    return Ok(Report::new(json!({ "flow": self.path, "output": text }), text).verbatim());
-                }
-                Ok(Some(text)) => ui.verbatim(&format!("{text}\n"))?,
+                Ok(Some(report)) if self.once => return Ok(report),
+                // One envelope for each run.
+                Ok(Some(report)) => ui.show(&report)?,
                 Ok(None) => {}
                 Err(error) if self.once || error.ends() || !self.path.exists() => return Err(error),
                 Err(error) => ui.fail(&error),
-            }
-            if self.once {
-                return Ok(Report::new(json!({ "flow": self.path }), ""));
             }
             ui.talk("waiting for a change; Ctrl-C ends");
             while newest(&watched, 0) == before {
@@ -154,7 +151,7 @@ impl Dev {
         context: &Context,
         ui: &mut Ui<'_>,
         made: &mut Option<Sha256Digest>,
-    ) -> Result<Option<String>> {
+    ) -> Result<Option<Report>> {
         let built = build(context, &self.path, None)?;
         if made.replace(built.sha256) == Some(built.sha256) {
             return Ok(None);
@@ -166,11 +163,12 @@ impl Dev {
         let request = RunRequest { flow: Some(flow), parameters, ..RunRequest::default() };
         let run = || context.block_on_to_the_end(session.run_flow(&request, Arc::new(NoObserver)));
         let done = with_bindings(context, ui, run)?;
-        Ok(Some(if !done.human.is_empty() {
-            done.human.join("\n")
-        } else {
+        let text = if done.human.is_empty() {
             serde_json::to_string_pretty(&done.result).unwrap_or_default()
-        }))
+        } else {
+            done.human.join("\n")
+        };
+        Ok(Some(Report::new(json!({ "flow": self.path, "output": text }), text).verbatim()))
     }
 }
 

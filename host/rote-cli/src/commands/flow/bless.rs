@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
-use rote_app::{BlessRequest, FlowInfo, write_lines};
+use rote_app::{BlessRequest, FlowInfo, FlowStatus, write_lines};
 use rote_types::{CommandLine, command};
 use serde_json::json;
 
@@ -43,12 +43,16 @@ impl Bless {
         let offer = blessings.offer_blessing(self.request(session.user())?)?;
         let writes = write_lines(&offer.writes, &[]).join("\n  ");
         let until = offer.expires_at.map_or_else(|| "it is taken back".to_owned(), second);
-        let question = format!("let `{}` write without asking?\n  {writes}\n  until {until}", self.flow);
+        let ends = match info.frontmatter.status {
+            FlowStatus::Draft => "\n  it is a draft, and a release is another program: this ends with it",
+            _ => "",
+        };
+        let question = format!("let `{}` write without asking?\n  {writes}\n  until {until}{ends}", self.flow);
         let consent = self.yes.agree(context, ui, &question, self.command())?;
         let blessed = session.bless(&offer, consent)?;
         let until = blessed.permissions.expires_at.map_or_else(String::new, |at| format!(" until {}", second(at)));
         let head = format!("blessed {}{until}", self.flow);
-        let text = format!("{head}\n  {writes}");
+        let text = format!("{head}\n  {writes}{ends}");
         Ok(Report::new(&blessed, text).next(info.frontmatter.run_command(&self.flow)))
     }
 }

@@ -1,0 +1,219 @@
+//! What somebody new met in the first hour, each named by its row in the list of what hurt: what is printed now.
+
+use rote_testkit::TestHome;
+use serde_json::{Value, json};
+
+use crate::interrupted::send;
+use crate::{home, tracker};
+
+/// Asserts that a command ends so and says each of these.
+fn says(home: &TestHome, words: &[&str], code: i32, texts: &[&str]) {
+    let run = home.rote(words);
+    assert_eq!(run.code, code, "{run}");
+    for text in texts {
+        assert!(run.stdout.contains(text) || run.stderr.contains(text), "`{text}` is missing: {run}");
+    }
+}
+
+/// A workspace in which the first of several issues was commented on, made into a flow called `look`.
+fn look(home: &TestHome, answer: &[&str]) {
+    let ok = |words: &[&str]| says(home, words, 0, &[]);
+    ok(&["call", "tracker", "listIssues", "project=atlas", "labels=bug", "per_page=3"]);
+    ok(&["call", "tracker", "addComment", "-t", "project=atlas", "number=@1{.[0].number}", "body=Seen."]);
+    let create = ["flow", "template", "create", "-w", "w", "--name", "look", "--param", "project=atlas"];
+    ok(&[&create[..], answer].concat());
+}
+
+#[test]
+fn row_17_and_28_a_flow_is_found_as_it_would_run() {
+    let (home, server) = tracker();
+    look(&home, &["--answer", "pick:s2/number=position"]);
+    let search = ["flow", "search", "comment on an issue"];
+    says(&home, &["flow", "bless", "look", "--yes"], 0, &["it is a draft, and a release is another program"]);
+    says(&home, &["flow", "release", "look"], 0, &["its blessing no longer counts: rote flow bless look"]);
+    says(&home, &["flow", "bump", "look"], 0, &["released look 0.1.1"]);
+    says(&home, &search, 0, &["[OK] adapter/tracker"]);
+    // Another surface, on which all that the flow uses is as it was.
+    let document = std::fs::read_to_string(home.work().join("openapi.yaml")).unwrap();
+    home.file("newer.yaml", document.replace("operationId: listProjects", "operationId: listAllProjects"));
+    says(&home, &["adapter", "new", "tracker", "newer.yaml", "--base-url", &server.base_url(), "-y"], 0, &[]);
+    says(&home, &search, 0, &["[OK] adapter/tracker", "next: rote run look project=…"]);
+    says(&home, &["run", "look", "project=atlas"], 0, &["what this flow uses of it is as it was"]);
+    says(&home, &["adapter", "set", "tracker", "base_url", "http://127.0.0.1:9/v1", "-y"], 0, &[]);
+    says(&home, &search, 0, &["[CHANGED] adapter/tracker", "next: rote flow repin look"]);
+    says(&home, &["run", "look", "project=atlas"], 7, &["hint: rote flow repin look"]);
+}
+
+#[test]
+fn row_18_a_build_checks_what_bound_functions_are_given_and_what_the_frontmatter_permits() {
+    let (home, _server) = tracker();
+    let bind =
+        ["bind", "tracker", "--lang", "ts", "--tool", "listIssues", "--tool", "addComment", "--out", "lib/tracker.ts"];
+    std::fs::create_dir_all(home.work().join("lib")).unwrap();
+    says(&home, &bind, 0, &[]);
+    let source = |permits: &str, arguments: &str| {
+        home.file(
+            "main.ts",
+            format!(
+                "/**\n * @rote-frontmatter\n * ---\n * name: wk\n * description: Comments on an issue\n * adapters:\n *   \
+                 tracker:\n *     {permits}\n * output: {{format: json}}\n * ---\n */\n\
+                 import {{ AdapterRegistry }} from \"@rote/sdk\";\n\
+                 import {{ listIssues }} from \"./lib/tracker\";\nimport * as tracker from \"./lib/tracker.ts\";\n\
+                 export default async function main() {{\n  const t = new AdapterRegistry().adapter(\"tracker\");\n  \
+                 const issues = (await listIssues(t, {arguments})).json();\n  \
+                 await tracker.addComment(t, {{ project: \"atlas\", number: 1, body: \"x\" }});\n  return issues.length;\n}}\n"
+            ),
+        );
+    };
+    source("tools: [listIssues, addComment]", r#"{ project: "atlas", per_page: "four", limt: 4 }"#);
+    let wrong = [
+        "main.ts:17:59: `tracker/listIssues`: `per_page` does not fit",
+        "main.ts:17:77: `tracker/listIssues`: `limt` is unknown",
+    ];
+    says(&home, &["flow", "build", "main.ts"], 10, &wrong);
+    let right = r#"{ project: "atlas", per_page: 4 }"#;
+    source("tools: [listIssues]", right);
+    let lacks = "note: main.ts:18:9: a run may not call `tracker/addComment`: add `addComment` to the `tools` of adapter `tracker`";
+    says(&home, &["flow", "build", "main.ts"], 0, &[lacks]);
+    says(&home, &["run", "wk"], 6, &["hint: add `addComment` to the `tools` of adapter `tracker` in the frontmatter"]);
+    source("tools: [listIssues, addComment]", right);
+    let lacks = "add `tracker/addComment` to `write_permissions` in the frontmatter";
+    says(&home, &["flow", "build", "main.ts"], 0, &[lacks]);
+    says(&home, &["run", "wk"], 6, &["hint: add `tracker/addComment` to `write_permissions` in the frontmatter"]);
+    source("tools: [listIssues, addComment]\n * write_permissions: [tracker/addComment]", right);
+    let built = home.rote(&["flow", "build", "main.ts"]);
+    assert!(built.code == 0 && !built.stdout.contains("note:"), "{built}");
+    assert_eq!(home.data(&["run", "wk"])["result"], 4);
+}
+
+#[test]
+fn row_26_and_40_a_run_that_is_not_there_names_what_is() {
+    let (home, _server) = tracker();
+    says(
+        &home,
+        &["run", "--resume", "run-nope"],
+        3,
+        &["there is no run `run-nope` to go on with", "hint: rote ls --all"],
+    );
+    says(&home, &["run", "--resume", "latest"], 3, &["hint: rote flow list"]);
+    look(&home, &["--answer", "pick:s2/number=position"]);
+    says(&home, &["run", "--resume", "latest", "look"], 3, &["there is no run of `look`", "hint: rote run look"]);
+}
+
+#[test]
+fn row_23_a_flow_that_a_run_would_refuse_is_not_healthy() {
+    let (home, _server) = tracker();
+    look(&home, &[]);
+    says(
+        &home,
+        &["flow", "health", "look"],
+        1,
+        &["has open questions about what it writes", "fix: rote flow review look"],
+    );
+    says(&home, &["run", "look", "project=atlas"], 10, &["pick:s2/number"]);
+}
+
+#[test]
+fn row_43_a_new_crate_holds_what_it_is_built_with() {
+    let home = home();
+    says(&home, &["flow", "new", "rusty", "--lang", "rust"], 0, &["rusty/rote-sdk"]);
+    let manifest = std::fs::read_to_string(home.work().join("rusty/Cargo.toml")).unwrap();
+    let own = r#"rote-sdk = { version = "0.1", path = "rote-sdk" }"#;
+    assert!(manifest.contains(own) && !manifest.contains(home.home().to_str().unwrap()), "{manifest}");
+    for file in ["Cargo.toml", "src/lib.rs", "macros/Cargo.toml", "wit"] {
+        assert!(home.work().join("rusty/rote-sdk").join(file).exists(), "{file}");
+    }
+}
+
+#[test]
+fn row_46_a_tool_is_described_and_bound_with_what_it_answers() {
+    let (home, _server) = tracker();
+    let described = home.rote(&["describe", "tracker", "addComment"]);
+    let answers = described.stdout.split_once("\nAnswers:\n").expect("it says what comes back").1;
+    let shape =
+        "  {id: integer, author: {login: string, name: string, email: string}, body: string, created_at: string}\n";
+    assert_eq!(answers, shape);
+    let data = home.data(&["describe", "tracker", "listIssues"]);
+    assert_eq!(
+        (&data["answer"]["type"], &data["answer"]["items"]["properties"]["number"]["type"]),
+        (&json!("array"), &json!("integer"))
+    );
+    assert_eq!(home.data(&["describe", "tracker", "deleteIssue"])["answer"], Value::Null, "nothing comes back");
+    let bound = home.rote(&["bind", "tracker", "--lang", "ts", "--tool", "addComment"]).stdout;
+    assert!(bound.contains("export interface AddCommentAnswer {\n  id: number;"), "{bound}");
+    assert!(bound.contains("function addComment<T = AddCommentAnswer>("), "{bound}");
+    // A package from before that was kept has none.
+    std::fs::remove_file(home.home().join("adapters/tracker/answers.json")).unwrap();
+    let before = home.rote(&["describe", "tracker", "addComment"]);
+    assert!(before.code == 0 && !before.stdout.contains("Answers:"), "{before}");
+}
+
+#[test]
+fn row_48_each_command_has_one_envelope_of_one_shape() {
+    let (home, _server) = tracker();
+    for words in [&["set", "a=1"][..], &["set", "a=1", "b=2"]] {
+        assert!(home.data(words).is_array(), "{words:?}");
+    }
+    says(&home, &["flow", "new", "greet"], 0, &[]);
+    let once = home.rote(&["flow", "dev", "greet", "who=Ada", "--once", "--json"]);
+    assert_eq!(once.stdout.lines().count(), 1, "{once}");
+    assert_eq!(once.envelope()["data"], json!({ "flow": "greet", "output": "Hello, Ada!" }));
+}
+
+#[test]
+fn a_batch_makes_all_calls_or_ends_with_the_first_that_fails() {
+    let (home, _server) = tracker();
+    let calls = json!([
+        { "tool_name": "getIssue", "arguments": { "project": "atlas", "number": 9999 } },
+        { "tool_name": "getProject", "arguments": { "project": "beacon" } },
+    ])
+    .to_string();
+    says(&home, &["batch", "tracker", &calls], 1, &["@2  getProject  200", "1 of 2 succeeded"]);
+    says(
+        &home,
+        &["batch", "tracker", &calls, "--fail-fast"],
+        1,
+        &["not made: a call before it failed", "0 of 2 succeeded"],
+    );
+    let states =
+        home.data(&["ls"])["responses"].as_array().unwrap().iter().map(|one| one["state"].clone()).collect::<Vec<_>>();
+    assert_eq!(states, ["error", "ok", "error", "error"]);
+}
+
+#[test]
+fn a_name_in_a_policy_that_is_none_of_a_tool_is_told_each_time() {
+    let (home, _server) = tracker();
+    let file = home.home().join("adapters/tracker/config/policies.json");
+    let policy = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, policy.replace("\"deny_list\": []", "\"deny_list\": [\"addComent\"]")).unwrap();
+    let told = "`deny_list` of adapter `tracker` names `addComent`, which is none of its tools and does nothing (did you mean `addComment`?)";
+    for _ in 0..2 {
+        says(&home, &["call", "tracker", "getStatus"], 0, &[told]);
+    }
+}
+
+#[test]
+fn a_number_that_is_none_of_64_bits_is_not_sent_as_another_text() {
+    let (home, _server) = tracker();
+    let refused = "`number` is 1e+300, which does not fit into 64 bits as a whole number";
+    says(&home, &["call", "tracker", "getIssue", "project=atlas", "number:=1e300", "--dry-run"], 2, &[refused]);
+    says(&home, &["call", "tracker", "getIssue", "project=atlas", "number:=1e3", "--dry-run"], 0, &["/issues/1000"]);
+}
+
+#[test]
+fn a_pipe_with_nobody_at_its_other_end_is_left_by_the_first_signal() {
+    let (home, _server) = tracker();
+    let pipe = home.work().join("pipe");
+    let name = std::ffi::CString::new(pipe.to_str().unwrap()).unwrap();
+    #[expect(unsafe_code, reason = "mkfifo(3) has no safe form in libc")]
+    // SAFETY: the name is a text that ends with a zero and lives until the call is over.
+    let made = unsafe { libc::mkfifo(name.as_ptr(), 0o600) };
+    assert_eq!(made, 0);
+    let words = ["call", "tracker", "addComment", "project=atlas", "number=1", "body=@pipe", "--dry-run"];
+    let mut child = home.invocation(&words).command().spawn().unwrap();
+    // Opened once the command reads; nothing is ever written.
+    let _open = std::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    send(&child, libc::SIGTERM);
+    let ended = child.wait().unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(libc::SIGTERM), "{ended}");
+}
