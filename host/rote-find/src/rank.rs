@@ -2,7 +2,7 @@
 //!
 //! What a tool covers of the intent is weighed by how rare its words are among the tools, and by where they stand.
 //! That is lowered when the tool does something else than is wanted, and when it says much that nobody asked for.
-//! Where the best covers too little, nothing fits, and what comes nearest is told apart. What is wanted to be read is
+//! Where the best scores too little, nothing fits, and what comes nearest is told apart. What is wanted to be read is
 //! never answered with what destroys.
 
 use rote_types::{Access, Method};
@@ -15,10 +15,10 @@ use crate::text::{split_words, stem};
 use crate::vocabulary::{Deed, Vocabulary};
 use crate::{Answer, Found, MOST_NEAR};
 
-/// Below this share of what was said nothing fits.
-const FITS: f32 = 0.37;
-/// Below this share what nothing fits is not even near.
-const NEAR: f32 = 0.1;
+/// Below this score nothing fits: too little of what was said is known, or too much else comes with it.
+const FITS: f32 = 0.27;
+/// Below this score what does not fit is not even near.
+const NEAR: f32 = 0.03;
 /// What at least has to be said where there is no verb: `who` alone says nothing.
 const LEAST_SAID: f32 = 0.7;
 /// Hits below this share of the best one's score are noise.
@@ -69,7 +69,6 @@ const TAKES_AWAY: [&str; 6] = ["delet", "remov", "destroy", "purg", "eras", "rev
 /// One tool that shares a word with the intent.
 struct Ranked<'t, 'i> {
     score: f32,
-    covered: f32,
     tool: &'t Entry<'i>,
     /// It destroys, and nobody asked for that.
     last: bool,
@@ -112,8 +111,8 @@ pub(crate) fn rank(intent: &Intent, index: &Index<'_>, limit: usize) -> Option<A
     let best = ranked.first().filter(|best| !best.last);
     let kept = best.map_or(f32::INFINITY, |best| best.score * WITH_THE_BEST);
     let found = |tool: &Entry<'_>, score: f32| Found { tool: tool.name.to_owned(), score };
-    let fits = best.is_some_and(|best| best.covered >= FITS);
-    let near = |one: &&Ranked<'_, '_>| !one.last && one.covered >= NEAR && one.score >= kept;
+    let fits = best.is_some_and(|best| best.score >= FITS);
+    let near = |one: &&Ranked<'_, '_>| !one.last && one.score >= NEAR.max(kept);
     if !fits && named.is_none() {
         let near = ranked.iter().filter(near).take(limit.min(MOST_NEAR));
         return Some(Answer { fits: Vec::new(), near: near.map(|one| found(one.tool, one.score)).collect() });
@@ -153,7 +152,7 @@ fn covering<'t, 'i>(intent: &Intent, index: &'t Index<'i>) -> Option<Vec<Ranked<
         }
         let score = covered * fit(intent, tool, *verb) * shape(intent, tool, &looked.said, index);
         let wanted = intent.deed == Deed::Destroy || (intent.deed != Deed::Read && named && !undoes(intent, tool.name));
-        Ranked { score, covered, tool, last: tool.access == Access::Destroy && !wanted }
+        Ranked { score, tool, last: tool.access == Access::Destroy && !wanted }
     };
     Some(shares.map(weigh).collect())
 }
@@ -175,6 +174,9 @@ fn look(intent: &Intent, index: &Index<'_>) -> Option<Looked> {
         weights: Vec::with_capacity(terms),
         said: vec![0.0; index.stems.len()],
     };
+    for stem in intent.stems.iter().filter_map(|stem| index.stem(stem)) {
+        looked.said[stem.number] = 1.0;
+    }
     for (number, term) in intent.terms.iter().enumerate() {
         let forms = forms(term, index);
         let rare = |stem: &Stem<'_>| rarity(stem.count, index.tools.len());
@@ -187,7 +189,8 @@ fn look(intent: &Intent, index: &Index<'_>) -> Option<Looked> {
                 _ => Verb::Head,
             };
             looked.said[stem.number] = looked.said[stem.number].max(*weight);
-            let rarer = (rare(stem) / best.max(f32::MIN_POSITIVE)).min(1.0);
+            // What was said counts in full, however many tools have it beside what it stands for.
+            let rarer = if stem.text == own { 1.0 } else { (rare(stem) / best.max(f32::MIN_POSITIVE)).min(1.0) };
             let worth = weight * (1.0 - FORM_RARITY + FORM_RARITY * rarer);
             stem.tools(|tool, here, flags| {
                 let resource = if term.object && flags & RESOURCE != 0 { IS_RESOURCE } else { 0.0 };
