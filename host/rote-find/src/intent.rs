@@ -13,10 +13,10 @@ const STANDS_FOR: f32 = 1.0;
 const OBJECT: f32 = 1.4;
 const OTHER: f32 = 0.8;
 const PLAIN_VERB: f32 = 0.3;
-const HALF_VERB: f32 = 0.8;
+const HALF_VERB: f32 = 0.97;
 const OWN_VERB: f32 = 1.2;
 /// What a stem of [`PLAIN`] counts beside others of a verb.
-const PLAIN_FORM: f32 = 0.5;
+const PLAIN_FORM: f32 = 0.45;
 /// How much each further word counts less that stands for another.
 const FURTHER: f32 = 0.03;
 /// Stems of verbs that a method says as well.
@@ -24,14 +24,14 @@ pub(crate) const PLAIN: [&str; 20] = [
     "creat", "add", "new", "updat", "chang", "set", "edit", "modifi", "replac", "delet", "remov", "get", "list",
     "read", "find", "search", "show", "make", "retriev", "put",
 ];
-const SLIGHT: f32 = 0.3;
+const SLIGHT: f32 = 0.37;
 const PREFIX: f32 = 0.4;
 /// What the shape of a value counts.
 const BY_SHAPE: f32 = 0.4;
 /// What a word counts that is a part of what others stand for, one that a verb stands for elsewhere, and one that is alike.
 const PART: f32 = 0.6;
 const ELSEWHERE: f32 = 0.4;
-const ALIKE: f32 = 0.9;
+const ALIKE: f32 = 1.0;
 
 /// Words with which a question begins.
 const QUESTIONS: [&str; 26] = [

@@ -9,7 +9,7 @@ use rote_types::{Access, Method};
 
 use crate::fields::{ASKED, NAME, PATH, RESOURCE, TITLE};
 use crate::file::{Entry, Index, Stem};
-use crate::intent::{Intent, PLAIN, Term};
+use crate::intent::{Intent, Term};
 use crate::near::{LEAST_MISSPELT, is_one_edit};
 use crate::text::{split_words, stem};
 use crate::vocabulary::{Deed, Vocabulary};
@@ -33,7 +33,7 @@ const RARITY: f32 = 0.75;
 /// How much of that counts between the forms of one word.
 const FORM_RARITY: f32 = 0.4;
 /// What a word that no tool has counts, and one that may be somebody's name.
-const UNKNOWN: f32 = 0.7;
+const UNKNOWN: f32 = 0.63;
 const UNKNOWN_NAME: f32 = 0.15;
 /// What the object of an intent counts more where it is the resource of a path, and any word that name and title have.
 const IS_RESOURCE: f32 = 0.2;
@@ -50,8 +50,6 @@ const TELLING_VERB: f32 = 1.0;
 /// and nothing that was said does.
 const UNNAMED: f32 = 0.6;
 const UNDOING: f32 = 0.6;
-/// What is left where a tool takes away by another verb than the one that was said.
-const OTHER_VERB: f32 = 0.95;
 /// What a tool can lose by saying other things than the intent, for each segment of its path, and by its age.
 const OTHER_WORDS: f32 = 0.54;
 const DEEP: f32 = 0.012;
@@ -259,16 +257,9 @@ fn fit(intent: &Intent, tool: &Entry<'_>, verb: Verb) -> f32 {
         // `cancel` is what `cancel-run` does, whatever its method, before what deletes the run.
         Deed::Destroy if verb == Verb::Own && tool.access == Access::Destroy => 1.0,
         Deed::Destroy if verb == Verb::Beside && tool.method != Method::Delete => method * UNNAMED,
-        Deed::Destroy if verb == Verb::Head && !says_plainly(intent) => method * OTHER_VERB,
         Deed::Destroy => method,
         Deed::Create | Deed::Change | Deed::Act => method * if undoes(intent, tool.name) { UNDOING } else { 1.0 },
     }
-}
-
-/// Whether the verb of an intent is one that a method says as well: `remove` is what `DELETE` does.
-fn says_plainly(intent: &Intent) -> bool {
-    let verb = intent.terms.iter().find(|term| term.verb).and_then(|term| term.forms.first());
-    verb.is_some_and(|(own, _)| PLAIN.contains(&own.as_str()))
 }
 
 /// How well the method of a tool fits what is wanted.
@@ -286,8 +277,8 @@ fn method(deed: Deed, tool: &Entry<'_>) -> f32 {
         (Deed::Create, Post) | (Deed::Change, Patch | Put) | (Deed::Act, Post | Put | Patch) => 1.0,
         (Deed::Read, Get) | (Deed::Destroy, Delete) => 1.0,
         (Deed::Change, Post) => 0.95,
-        (Deed::Create, Put) => 0.92,
-        (Deed::Destroy, _) if tool.access == Access::Destroy => 0.9,
+        (Deed::Create, Put) => 0.7,
+        (Deed::Destroy, _) if tool.access == Access::Destroy => 1.0,
         (Deed::Read, Head) => 0.9,
         (Deed::Create, Patch) | (Deed::Destroy, Post | Put | Patch) => 0.75,
         (Deed::Act, Delete) => 0.7,
@@ -312,7 +303,7 @@ fn shape(intent: &Intent, tool: &Entry<'_>, said: &[f32], index: &Index<'_>) -> 
     let number = match (intent.deed, tool.item) {
         (Deed::Read, true) if intent.many && !intent.one => 0.92,
         (Deed::Read, false) if intent.one && !intent.many => ONE_OF_MANY,
-        (Deed::Destroy, true) if intent.many => 0.92,
+        (Deed::Destroy, true) if intent.many => 0.83,
         (Deed::Destroy, false) if !intent.many => 0.95,
         (Deed::Create, true) => 0.97,
         _ => 1.0,
