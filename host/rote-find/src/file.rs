@@ -1,9 +1,10 @@
 //! The index of one adapter's tools as bytes: the tools, then each stem with the tools that have it.
 //!
 //! Layout, all numbers LEB128: [`MAGIC`]; count of tools, of each its name, method, marks, depth, required arguments
-//! and the stems of its name and path; count of stems, of each its text, the number of tools that have it and the
-//! bytes that say which, so that what nobody asks for is passed over; the SHA-256 of all that. A text is its length
-//! and its bytes. Stems are in order, and a stem of a tool is its place in that order.
+//! and the stems of its name and path; count of stems, of each its text, the number of tools that have it in name, path
+//! or title, or anywhere where none has it there, and the bytes that say which tools have it, so that what nobody asks
+//! for is passed over; the SHA-256 of all that. A text is its length and its bytes. Stems are in order, and a stem of a
+//! tool is its place in that order.
 //! Invariants: the same tools in the same order give the same bytes; the digest and every read are checked, so that
 //! damaged and foreign bytes are [`None`] and never a panic; nothing but the tools of the answer is copied out.
 
@@ -15,7 +16,7 @@ use serde_json::Value;
 use crate::fields::{self, Fields};
 
 /// The first bytes, with the version of the layout and of what is written into it.
-const MAGIC: &[u8; 8] = b"rote-ix\x05";
+const MAGIC: &[u8; 8] = b"rote-ix\x06";
 
 /// Bytes of the digest at the end.
 const DIGEST: usize = 32;
@@ -111,7 +112,8 @@ impl Builder {
         put(&mut bytes, self.stems.len());
         for (stem, found) in &self.stems {
             put_text(&mut bytes, stem.as_bytes());
-            put(&mut bytes, found.len());
+            let named = found.iter().filter(|(_, _, flags)| *flags != 0).count();
+            put(&mut bytes, if named > 0 { named } else { found.len() });
             let (mut places, mut before) = (Vec::with_capacity(found.len() * 3), 0);
             for (tool, weight, flags) in found {
                 put(&mut places, tool - before);
@@ -163,7 +165,7 @@ pub(crate) struct Entry<'i> {
 pub(crate) struct Stem<'i> {
     pub(crate) text: &'i str,
     pub(crate) number: usize,
-    /// How many tools have it.
+    /// How many tools have it in name, path or title, or anywhere where none has it there.
     pub(crate) count: usize,
     places: &'i [u8],
 }

@@ -13,10 +13,10 @@ const STANDS_FOR: f32 = 1.0;
 const OBJECT: f32 = 1.4;
 const OTHER: f32 = 0.8;
 const PLAIN_VERB: f32 = 0.3;
-const HALF_VERB: f32 = 0.8;
+const HALF_VERB: f32 = 0.97;
 const OWN_VERB: f32 = 1.2;
 /// What a stem of [`PLAIN`] counts beside others of a verb.
-const PLAIN_FORM: f32 = 0.5;
+const PLAIN_FORM: f32 = 0.45;
 /// How much each further word counts less that stands for another.
 const FURTHER: f32 = 0.03;
 /// Stems of verbs that a method says as well.
@@ -24,14 +24,14 @@ pub(crate) const PLAIN: [&str; 20] = [
     "creat", "add", "new", "updat", "chang", "set", "edit", "modifi", "replac", "delet", "remov", "get", "list",
     "read", "find", "search", "show", "make", "retriev", "put",
 ];
-const SLIGHT: f32 = 0.3;
+const SLIGHT: f32 = 0.37;
 const PREFIX: f32 = 0.4;
 /// What the shape of a value counts.
 const BY_SHAPE: f32 = 0.4;
 /// What a word counts that is a part of what others stand for, one that a verb stands for elsewhere, and one that is alike.
 const PART: f32 = 0.6;
 const ELSEWHERE: f32 = 0.4;
-const ALIKE: f32 = 0.9;
+const ALIKE: f32 = 1.0;
 
 /// Words with which a question begins.
 const QUESTIONS: [&str; 26] = [
@@ -49,6 +49,9 @@ const CLAUSES: [&str; 21] = [
     "may", "can", "could", "might", "should", "must", "be", "is", "are", "was", "were", "been", "has", "have", "had",
     "that", "who", "which", "we", "they", "i",
 ];
+
+/// Words behind which stands what something is for.
+const PURPOSES: [&str; 6] = ["for", "that", "where", "which", "who", "with"];
 
 /// Words of whoever speaks.
 const OWN: [&str; 5] = ["my", "mine", "i", "me", "am"];
@@ -93,6 +96,8 @@ impl Term {
 pub(crate) struct Intent {
     pub(crate) whole: String,
     pub(crate) terms: Vec<Term>,
+    /// The stems of all its words, also of those that say nothing.
+    pub(crate) stems: Vec<String>,
     pub(crate) deed: Deed,
     /// The object is one, by an article or by the id behind it.
     pub(crate) one: bool,
@@ -106,6 +111,8 @@ pub(crate) struct Intent {
 struct Token {
     text: String,
     capital: bool,
+    /// It stands behind a comma or a full stop.
+    begins: bool,
     /// An id, an address, a name with digits: what somebody's data is called.
     value: bool,
 }
@@ -135,12 +142,14 @@ impl Intent {
             within: 0..0,
             terms: Vec::new(),
         };
-        let deed = if question { Deed::Read } else { reading.verb().unwrap_or(Deed::Read) };
+        let deed =
+            if question { Deed::Read } else { reading.verb().or_else(|| reading.missing()).unwrap_or(Deed::Read) };
         reading.others();
         let terms = reading.terms;
         let (one, many) = number(&tokens, &stems, &terms);
         let mine = tokens.iter().any(|token| OWN.contains(&token.text.as_str()));
-        Self { whole: text.trim().to_owned(), terms, deed, one, many, mine }
+        let stems = stems.into_iter().flatten().collect();
+        Self { whole: text.trim().to_owned(), terms, stems, deed, one, many, mine }
     }
 }
 
@@ -188,14 +197,24 @@ impl Reading<'_> {
     }
 
     /// Where the verb would be: behind what is said for politeness, unless that is a verb with what is behind it.
-    fn begin(&self) -> usize {
+    fn begin(&self, from: usize) -> usize {
         let verb = |at| self.vocabulary.verb(self.stems, at).is_some_and(|found| found.places.len() > 1);
-        (0..self.tokens.len()).find(|at| !POLITE.contains(&self.token(*at)) || verb(*at)).unwrap_or(0)
+        // `let us` is polite, `let the customer` is not.
+        let lets = |at: usize| self.token(at) == "let" && !matches!(self.token(at + 1), "me" | "us" | "s");
+        let begins = |at: &usize| !POLITE.contains(&self.token(*at)) || lets(*at) || verb(*at);
+        (from..self.tokens.len()).find(begins).unwrap_or(from)
     }
 
-    /// Finds the verb: where it would be, behind `and`, or one of several words anywhere.
+    /// What is wanted where nothing orders: `a page where people can pay` says what it is for, and so is not there yet.
+    fn missing(&self) -> Option<Deed> {
+        let purpose = self.tokens.iter().any(|token| PURPOSES.contains(&token.text.as_str()));
+        let listed = self.vocabulary.verb(self.stems, 1).is_some_and(|found| found.meaning.deed == Some(Deed::Read));
+        (matches!(self.token(0), "a" | "an") && purpose && !listed).then_some(Deed::Create)
+    }
+
+    /// Finds the verb: where it would be, behind `and` or a comma, or one of several words anywhere.
     fn verb_found(&self) -> Option<Match<'static>> {
-        let begin = self.begin();
+        let begin = self.begin(0);
         let first = self.token(begin);
         // `issues on …`, `pinned things`, `status of …`: what could be a verb elsewhere.
         let ends = |end: &str| first.len() > end.len() + 2 && first.ends_with(end);
@@ -204,7 +223,9 @@ impl Reading<'_> {
             let formed = |found: &Match<'_>| found.places.len() > 1 || is_form(self.token(at), &found.meaning.first);
             self.vocabulary.verb(self.stems, at).filter(formed)
         };
-        let own = (!noun).then(|| verb(begin)).flatten();
+        // `thumbs up`: words that are a verb as they stand.
+        let stands = |found: &Match<'_>| !noun || (found.places.len() > 1 && found.meaning.first == first);
+        let own = verb(begin).filter(stands);
         let joined = !noun && matches!(self.token(begin + 1), "and" | "then");
         // `companies that we may share with` orders nothing.
         let told = |at: usize| CLAUSES.contains(&self.token(at - 1));
@@ -212,7 +233,10 @@ impl Reading<'_> {
             let changes = |found: &Match<'_>| found.places.len() > 1 && found.meaning.deed != Some(Deed::Read);
             verb(at).filter(changes).filter(|_| !told(at))
         };
+        // `it is broken, close it`
+        let ordered = |at: usize| self.tokens[at].begins.then(|| verb(self.begin(at))).flatten();
         own.or_else(|| joined.then(|| verb(begin + 2)).flatten())
+            .or_else(|| (begin + 1..self.tokens.len()).find_map(ordered))
             .or_else(|| (begin + 1..self.tokens.len()).find_map(several))
     }
 
@@ -259,7 +283,14 @@ impl Reading<'_> {
                 continue;
             }
             if self.tokens[place].value {
-                self.prefix(place);
+                // `move report.pdf`: what stands behind the verb is its object; `cus_1's plan` is not about `cus_1`.
+                let behind = !object && !beside && self.terms.last().is_some_and(|term| term.verb);
+                let acted_on = behind && !self.token(place).ends_with("'s");
+                if let Some(term) = self.value(place) {
+                    object |= acted_on;
+                    let weight = if acted_on { OBJECT } else { term.weight };
+                    self.terms.push(Term { object: acted_on, weight, ..term });
+                }
                 continue;
             }
             beside |= object && PREPOSITIONS.contains(&self.token(place));
@@ -335,18 +366,17 @@ impl Reading<'_> {
     }
 
     /// The word in front of an id, such as `file-9` or `proj_5`, or else what its shape says.
-    fn prefix(&mut self, place: usize) {
+    fn value(&self, place: usize) -> Option<Term> {
         let text = self.tokens[place].text.as_str();
         let words = value::stands_for(text);
         if !words.is_empty() {
             let words: Vec<String> = words.iter().map(|word| stem(word)).collect();
-            self.terms.push(Term::of_value(stand_for(&words, &[], true), BY_SHAPE, false));
-            return;
+            return Some(Term::of_value(stand_for(&words, &[], true), BY_SHAPE, false));
         }
         let letters: String = text.chars().take_while(char::is_ascii_alphabetic).collect();
         let joined = text[letters.len()..].starts_with(['_', '-']);
         if letters.len() < 2 || !joined {
-            return;
+            return None;
         }
         let own = stem(&letters.to_lowercase());
         let alone = [Some(own.clone())];
@@ -354,7 +384,7 @@ impl Reading<'_> {
         if let Some(found) = self.vocabulary.noun(&alone, 0) {
             forms.extend(stand_for(&found.meaning.stands_for, &[], true));
         }
-        self.terms.push(Term::of_value(forms, PREFIX, true));
+        Some(Term::of_value(forms, PREFIX, true))
     }
 }
 
@@ -368,7 +398,7 @@ fn stand_for(words: &[String], own: &[String], all: bool) -> Vec<(String, f32)> 
 fn tokens(text: &str) -> Vec<Token> {
     let alone = text.split_whitespace().count() == 1;
     let mut tokens: Vec<Token> = Vec::new();
-    let (mut quoted, mut told) = (false, false);
+    let (mut quoted, mut told, mut ended) = (false, false, false);
     for part in text.split_whitespace() {
         let opens = part.starts_with('"');
         let was = quoted || opens;
@@ -380,17 +410,19 @@ fn tokens(text: &str) -> Vec<Token> {
             continue;
         }
         let capital = bare.starts_with(|c: char| c.is_uppercase());
+        let begins = std::mem::replace(&mut ended, part.ends_with([',', ';', '.']));
         let value = was || told || !alone && is_value(bare);
         told |= part.ends_with(':');
         if value {
-            tokens.push(Token { text: bare.to_owned(), capital, value: true });
+            tokens.push(Token { text: bare.to_owned(), capital, begins, value: true });
             continue;
         }
         let bare = bare.replace(['\'', '’'], " ");
         // A word with a capital inside, such as WhatsApp, is one word in a sentence.
         for word in bare.split(' ') {
             let words = if alone { split_words(word) } else { split_words(&word.to_lowercase()) };
-            tokens.extend(words.into_iter().map(|text| Token { text, capital, value: false }));
+            let token = |(at, text)| Token { text, capital, begins: begins && at == 0, value: false };
+            tokens.extend(words.into_iter().enumerate().map(token));
         }
     }
     tokens.truncate(MAX_WORDS);

@@ -2,23 +2,23 @@
 //!
 //! What a tool covers of the intent is weighed by how rare its words are among the tools, and by where they stand.
 //! That is lowered when the tool does something else than is wanted, and when it says much that nobody asked for.
-//! Where the best covers too little, nothing fits, and what comes nearest is told apart. What is wanted to be read is
+//! Where the best scores too little, nothing fits, and what comes nearest is told apart. What is wanted to be read is
 //! never answered with what destroys.
 
 use rote_types::{Access, Method};
 
 use crate::fields::{ASKED, NAME, PATH, RESOURCE, TITLE};
 use crate::file::{Entry, Index, Stem};
-use crate::intent::{Intent, PLAIN, Term};
+use crate::intent::{Intent, Term};
 use crate::near::{LEAST_MISSPELT, is_one_edit};
 use crate::text::{split_words, stem};
 use crate::vocabulary::{Deed, Vocabulary};
 use crate::{Answer, Found, MOST_NEAR};
 
-/// Below this share of what was said nothing fits.
-const FITS: f32 = 0.37;
-/// Below this share what nothing fits is not even near.
-const NEAR: f32 = 0.1;
+/// Below this score nothing fits: too little of what was said is known, or too much else comes with it.
+const FITS: f32 = 0.27;
+/// Below this score what does not fit is not even near.
+const NEAR: f32 = 0.03;
 /// What at least has to be said where there is no verb: `who` alone says nothing.
 const LEAST_SAID: f32 = 0.7;
 /// Hits below this share of the best one's score are noise.
@@ -33,7 +33,7 @@ const RARITY: f32 = 0.75;
 /// How much of that counts between the forms of one word.
 const FORM_RARITY: f32 = 0.4;
 /// What a word that no tool has counts, and one that may be somebody's name.
-const UNKNOWN: f32 = 0.7;
+const UNKNOWN: f32 = 0.63;
 const UNKNOWN_NAME: f32 = 0.15;
 /// What the object of an intent counts more where it is the resource of a path, and any word that name and title have.
 const IS_RESOURCE: f32 = 0.2;
@@ -50,8 +50,6 @@ const TELLING_VERB: f32 = 1.0;
 /// and nothing that was said does.
 const UNNAMED: f32 = 0.6;
 const UNDOING: f32 = 0.6;
-/// What is left where a tool takes away by another verb than the one that was said.
-const OTHER_VERB: f32 = 0.95;
 /// What a tool can lose by saying other things than the intent, for each segment of its path, and by its age.
 const OTHER_WORDS: f32 = 0.54;
 const DEEP: f32 = 0.012;
@@ -69,7 +67,6 @@ const TAKES_AWAY: [&str; 6] = ["delet", "remov", "destroy", "purg", "eras", "rev
 /// One tool that shares a word with the intent.
 struct Ranked<'t, 'i> {
     score: f32,
-    covered: f32,
     tool: &'t Entry<'i>,
     /// It destroys, and nobody asked for that.
     last: bool,
@@ -112,8 +109,8 @@ pub(crate) fn rank(intent: &Intent, index: &Index<'_>, limit: usize) -> Option<A
     let best = ranked.first().filter(|best| !best.last);
     let kept = best.map_or(f32::INFINITY, |best| best.score * WITH_THE_BEST);
     let found = |tool: &Entry<'_>, score: f32| Found { tool: tool.name.to_owned(), score };
-    let fits = best.is_some_and(|best| best.covered >= FITS);
-    let near = |one: &&Ranked<'_, '_>| !one.last && one.covered >= NEAR && one.score >= kept;
+    let fits = best.is_some_and(|best| best.score >= FITS);
+    let near = |one: &&Ranked<'_, '_>| !one.last && one.score >= NEAR.max(kept);
     if !fits && named.is_none() {
         let near = ranked.iter().filter(near).take(limit.min(MOST_NEAR));
         return Some(Answer { fits: Vec::new(), near: near.map(|one| found(one.tool, one.score)).collect() });
@@ -153,7 +150,7 @@ fn covering<'t, 'i>(intent: &Intent, index: &'t Index<'i>) -> Option<Vec<Ranked<
         }
         let score = covered * fit(intent, tool, *verb) * shape(intent, tool, &looked.said, index);
         let wanted = intent.deed == Deed::Destroy || (intent.deed != Deed::Read && named && !undoes(intent, tool.name));
-        Ranked { score, covered, tool, last: tool.access == Access::Destroy && !wanted }
+        Ranked { score, tool, last: tool.access == Access::Destroy && !wanted }
     };
     Some(shares.map(weigh).collect())
 }
@@ -175,6 +172,9 @@ fn look(intent: &Intent, index: &Index<'_>) -> Option<Looked> {
         weights: Vec::with_capacity(terms),
         said: vec![0.0; index.stems.len()],
     };
+    for stem in intent.stems.iter().filter_map(|stem| index.stem(stem)) {
+        looked.said[stem.number] = 1.0;
+    }
     for (number, term) in intent.terms.iter().enumerate() {
         let forms = forms(term, index);
         let rare = |stem: &Stem<'_>| rarity(stem.count, index.tools.len());
@@ -187,7 +187,8 @@ fn look(intent: &Intent, index: &Index<'_>) -> Option<Looked> {
                 _ => Verb::Head,
             };
             looked.said[stem.number] = looked.said[stem.number].max(*weight);
-            let rarer = (rare(stem) / best.max(f32::MIN_POSITIVE)).min(1.0);
+            // What was said counts in full, however many tools have it beside what it stands for.
+            let rarer = if stem.text == own { 1.0 } else { (rare(stem) / best.max(f32::MIN_POSITIVE)).min(1.0) };
             let worth = weight * (1.0 - FORM_RARITY + FORM_RARITY * rarer);
             stem.tools(|tool, here, flags| {
                 let resource = if term.object && flags & RESOURCE != 0 { IS_RESOURCE } else { 0.0 };
@@ -256,16 +257,9 @@ fn fit(intent: &Intent, tool: &Entry<'_>, verb: Verb) -> f32 {
         // `cancel` is what `cancel-run` does, whatever its method, before what deletes the run.
         Deed::Destroy if verb == Verb::Own && tool.access == Access::Destroy => 1.0,
         Deed::Destroy if verb == Verb::Beside && tool.method != Method::Delete => method * UNNAMED,
-        Deed::Destroy if verb == Verb::Head && !says_plainly(intent) => method * OTHER_VERB,
         Deed::Destroy => method,
         Deed::Create | Deed::Change | Deed::Act => method * if undoes(intent, tool.name) { UNDOING } else { 1.0 },
     }
-}
-
-/// Whether the verb of an intent is one that a method says as well: `remove` is what `DELETE` does.
-fn says_plainly(intent: &Intent) -> bool {
-    let verb = intent.terms.iter().find(|term| term.verb).and_then(|term| term.forms.first());
-    verb.is_some_and(|(own, _)| PLAIN.contains(&own.as_str()))
 }
 
 /// How well the method of a tool fits what is wanted.
@@ -283,8 +277,8 @@ fn method(deed: Deed, tool: &Entry<'_>) -> f32 {
         (Deed::Create, Post) | (Deed::Change, Patch | Put) | (Deed::Act, Post | Put | Patch) => 1.0,
         (Deed::Read, Get) | (Deed::Destroy, Delete) => 1.0,
         (Deed::Change, Post) => 0.95,
-        (Deed::Create, Put) => 0.92,
-        (Deed::Destroy, _) if tool.access == Access::Destroy => 0.9,
+        (Deed::Create, Put) => 0.7,
+        (Deed::Destroy, _) if tool.access == Access::Destroy => 1.0,
         (Deed::Read, Head) => 0.9,
         (Deed::Create, Patch) | (Deed::Destroy, Post | Put | Patch) => 0.75,
         (Deed::Act, Delete) => 0.7,
@@ -309,7 +303,7 @@ fn shape(intent: &Intent, tool: &Entry<'_>, said: &[f32], index: &Index<'_>) -> 
     let number = match (intent.deed, tool.item) {
         (Deed::Read, true) if intent.many && !intent.one => 0.92,
         (Deed::Read, false) if intent.one && !intent.many => ONE_OF_MANY,
-        (Deed::Destroy, true) if intent.many => 0.92,
+        (Deed::Destroy, true) if intent.many => 0.83,
         (Deed::Destroy, false) if !intent.many => 0.95,
         (Deed::Create, true) => 0.97,
         _ => 1.0,

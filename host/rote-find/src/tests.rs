@@ -83,10 +83,33 @@ fn an_intent_finds_the_tool_for_it_first() {
         ("could you delete the repo octo/scratch?", "repos/delete"),
         ("which orders were shipped?", "orders/list"),
         ("an issue in octo/hello", "issues/list-for-repo"),
+        ("an issue for the broken login", "issues/create"),
+        ("nobody needs it any longer, delete the repository", "repos/delete"),
     ];
     for (intent, expected) in cases {
         assert_eq!(names(intent).first().map(String::as_str), Some(expected), "{intent}: {:?}", names(intent));
     }
+}
+
+#[test]
+fn what_stands_behind_the_verb_is_its_object_also_when_it_is_a_value() {
+    let index = index_of(&[
+        tool(Method::Put, "folders/update", "Updates a folder.", "/folders/{id}"),
+        tool(Method::Put, "files/update", "Updates a file.", "/files/{id}"),
+    ]);
+    let first = |intent: &str| Search::new(intent).best(&index, 2).unwrap().fits.swap_remove(0).tool;
+    assert_eq!(first("change report.pdf in the folder"), "files/update");
+    assert_eq!(first("change the folder of report.pdf"), "folders/update");
+}
+
+#[test]
+fn a_word_counts_by_how_many_tools_are_named_by_it() {
+    let tools = [
+        tool(Method::Get, "users/list", "Lists users. Of each there is a badge.", "/users"),
+        tool(Method::Get, "badges/list", "Lists badges.", "/badges"),
+    ];
+    let count = |stem: &str| crate::file::Index::read(&index_of(&tools)).unwrap().stem(stem).unwrap().count;
+    assert_eq!((count("badg"), count("each")), (1, 1));
 }
 
 #[test]

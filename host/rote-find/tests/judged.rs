@@ -8,6 +8,7 @@ use std::path::Path;
 use set::{Described, Figures, Judged};
 
 const JUDGED: &str = include_str!("../../../tests/fixtures/intents/judged.json");
+const SPOKEN: &str = include_str!("../../../tests/fixtures/intents/spoken.json");
 /// Written before the words were chosen, and not looked at since.
 const APART: &str = include_str!("../../../tests/fixtures/intents/apart.json");
 
@@ -22,7 +23,7 @@ fn judge(set: &str, api: &str, file: &str, least: Figures) {
     for one in of.filter(|one| one.expect.is_empty() || one.expect.iter().any(has)) {
         all += described.judge(one).1;
     }
-    assert_eq!((all.findable, all.unfindable), (least.findable, least.unfindable), "the set is another");
+    assert_eq!((all.findable, all.unfindable), (least.findable, least.unfindable), "the set is another: {all}");
     let listed = |of: &Figures| (of.first + of.near_first, of.top3 + of.near);
     let (now, before) = (listed(&all), listed(&least));
     let worse = all.first < least.first
@@ -44,6 +45,12 @@ fn a_part_of_a_large_description_is_searched_as_well_as_it_was() {
     let least =
         Figures { findable: 6, first: 6, top3: 6, unfindable: 7, none: 7, destructive: 0, ..Figures::default() };
     judge(JUDGED, "github-rest.openapi.json", "github-subset.openapi.json", least);
+}
+
+#[test]
+fn what_no_tool_of_a_part_does_is_told_as_well_as_it_was() {
+    let least = Figures { findable: 1, unfindable: 5, none: 5, ..Figures::default() };
+    judge(SPOKEN, "github-rest.openapi.json", "github-subset.openapi.json", least);
 }
 
 #[test]
