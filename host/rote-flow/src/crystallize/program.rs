@@ -321,6 +321,17 @@ pub(crate) fn positions(program: &str) -> Vec<String> {
     found
 }
 
+/// The ranges that it takes of lists, as they are written: `[3:]`.
+pub(crate) fn ranges(program: &str) -> Vec<&str> {
+    let Some(tokens) = tokens(program) else { return Vec::new() };
+    let text = |at: usize| tokens.get(at).map_or("", |token| &program[token.range.clone()]);
+    let ends = |from: usize| (from..tokens.len().min(from + 8)).find(|at| text(*at) == "]");
+    let bounds = |inside: &str| inside.contains(':') && inside.chars().all(|c| c.is_ascii_digit() || ":- ".contains(c));
+    let opens = (0..tokens.len()).filter(|at| text(*at) == "[");
+    let all = opens.filter_map(|open| Some(&program[tokens[open].range.start..tokens[ends(open)?].range.end]));
+    all.filter(|range| bounds(&range[1..range.len() - 1])).collect()
+}
+
 /// Whether one of these words stands in it.
 pub(crate) fn names(program: &str, words: &[&str]) -> bool {
     tokens(program).is_some_and(|tokens| tokens.iter().any(|token| words.contains(&&program[token.range.clone()])))
