@@ -25,6 +25,7 @@ use super::desk::{Desk, REFERENCE};
 use super::draft::{Draft, DraftStep};
 use super::occurrences::{Hit, Occurrences, is_name, names_title};
 use super::path::{Segment, jq_of, path_of};
+use super::program::{has_hundredths, with_hundredths};
 use super::request::ResultSpec;
 use super::secret::is_secret;
 use super::words::joined;
@@ -280,6 +281,9 @@ impl<'a, 'b> Linker<'a, 'b> {
             [one] if printed::same(one, value) || text_of(one) == text_of(value) => {
                 Ok(reference(&step.id, jq, one, value))
             }
+            [one @ Value::Number(_)] if is_written(value, one) => {
+                Ok(Expression::From(Reference::new(step.id.clone(), with_hundredths(&jq))))
+            }
             outputs => part_of(value, outputs, &Reference::new(step.id.clone(), jq)).ok_or_else(|| {
                 let found = Value::Array(outputs.to_vec());
                 wrong(format!("it gives {found} in the recording, and {value} was sent"))
@@ -400,6 +404,12 @@ fn reference(step: &str, jq: String, found: &Value, sent: &Value) -> Expression 
     let reference = Expression::From(Reference::new(step.to_owned(), jq));
     let alike = found == sent || found.is_number() && sent.is_number();
     if alike { reference } else { Expression::Text(vec![reference]) }
+}
+
+/// Whether a text is a number, written with two digits behind the point.
+fn is_written(text: &Value, number: &Value) -> bool {
+    let text = text.as_str().filter(|text| has_hundredths(text));
+    text.is_some_and(|text| text.parse::<f64>().ok() == number.as_f64())
 }
 
 /// A typed text with a reference in the place of what that gives.

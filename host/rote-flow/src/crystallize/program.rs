@@ -177,6 +177,18 @@ pub(crate) fn made_list(program: &str) -> Option<(&str, &str)> {
     None
 }
 
+/// Whether a number is written with two digits behind the point: `48.20`.
+pub(crate) fn has_hundredths(text: &str) -> bool {
+    text.rsplit_once('.').is_some_and(|(_, rest)| rest.len() == 2)
+}
+
+/// The program that writes the number that another one gives with two digits behind the point.
+pub(crate) fn with_hundredths(jq: &str) -> String {
+    format!(
+        "({jq}) | (. * 100 | round | tostring | (if length < 3 then \"00\"[length - 1:] + . else . end)) | .[:length - 2] + \".\" + .[length - 2:]"
+    )
+}
+
 /// Every text that it holds: values, names of fields, what stands around an interpolation. All of it where it cannot be read.
 pub(crate) fn texts(program: &str) -> Vec<String> {
     let Some(tokens) = tokens(program) else { return vec![program.to_owned()] };

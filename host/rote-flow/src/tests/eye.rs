@@ -290,3 +290,17 @@ async fn the_same_value_at_the_same_place_of_alike_calls_is_one_question() {
     let wrote = elsewhere(&tale, &[items(&[json!({"id": 41})]), items(&[json!({"id": "tr_2"})])], &[]).await;
     assert_eq!(wrote, [r#"POST /worklogs {"issue_key":41,"hours":"tr_2"}"#]);
 }
+
+#[tokio::test]
+async fn a_number_that_is_typed_with_two_digits_behind_the_point_is_written_so_again() {
+    let mut tale = Tale::new();
+    tale.call("getIssue", json!({"issue_id": 5}), json!({"id": 5, "lat": 48.2})).await;
+    tale.call("createIssue", json!({"title": "Halt", "amount": "48.20"}), json!({"id": 9})).await;
+    assert_eq!(open(&tale.made(&[]).await), ["source:s2/amount"]);
+    for word in ["taken", "@1{.lat}"] {
+        let made = answered(&tale, &[("issue_id", None)], &[("source:s2/amount", word)]).await;
+        assert!(open(&made).is_empty(), "{:?}", open(&made));
+        let wrote = elsewhere(&tale, &[json!({"id": 6, "lat": 51.7})], &[("issue_id", "6")]).await;
+        assert!(wrote[0].contains(r#""amount":"51.70""#), "{word}: {wrote:?}");
+    }
+}

@@ -12,6 +12,7 @@ use super::super::chance::{tells, tells_of_several};
 use super::super::context::names_id;
 use super::super::occurrences::{Hit, amounts, names_title};
 use super::super::path::{Segment, at};
+use super::super::program::{has_hundredths, with_hundredths};
 use super::super::words::{MIN_EMBEDDED_CHARS, days, is_named, places};
 use super::printed::says_nothing;
 use super::source::same_name;
@@ -75,7 +76,13 @@ impl<'a> Linker<'a, '_> {
             if reads.is_empty() {
                 reads = self.named(text, &range, &number);
             }
-            found.push(Copied { reads, range, exact });
+            // `48.20` is written so of `48.2`; with `1,200` a program has no way to say which commas are meant.
+            let written = &text[range.clone()];
+            let hundredths = !exact && has_hundredths(written) && !written.contains(',');
+            if hundredths {
+                reads.iter_mut().for_each(|read| read.jq = with_hundredths(&read.jq));
+            }
+            found.push(Copied { reads, range, exact: exact || hundredths });
         }
         for range in days(text) {
             let hits = self.first_of_steps(self.seen.of_day(&text[range.clone()], self.step.calls[0]));

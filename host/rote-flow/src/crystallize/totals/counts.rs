@@ -12,7 +12,7 @@ use crate::crystallize::desk::Desk;
 use crate::crystallize::draft::{Draft, DraftStep};
 use crate::crystallize::link::{numbers, place_name};
 use crate::crystallize::path::path_of;
-use crate::crystallize::program::{made_list, stages};
+use crate::crystallize::program::{has_hundredths, made_list, stages, with_hundredths};
 use crate::crystallize::words::joined;
 use crate::literals::{references, replace, walk_literals};
 use crate::question::{Answer, Evidence, Question, QuestionId};
@@ -115,14 +115,7 @@ impl Known {
 
     /// The reference that gives it as it was written: with hundredths, where it was.
     fn written(&self, from: &Reference, text: &str) -> Reference {
-        let hundredths = text.rsplit_once('.').is_some_and(|(_, rest)| rest.len() == 2);
-        if !hundredths {
-            return from.clone();
-        }
-        let jq = format!(
-            "({}) | (. * 100 | round | tostring | (if length < 3 then \"00\"[length - 1:] + . else . end)) | .[:-2] + \".\" + .[-2:]",
-            from.jq
-        );
+        let jq = if has_hundredths(text) { with_hundredths(&from.jq) } else { from.jq.clone() };
         Reference { jq, ..from.clone() }
     }
 
