@@ -9,6 +9,8 @@
 pub(crate) mod along;
 mod arguments;
 mod bind;
+mod brought;
+mod chance;
 mod closure;
 pub(crate) mod companions;
 mod context;
@@ -16,6 +18,7 @@ mod desk;
 mod draft;
 pub(crate) mod kept;
 mod keys;
+mod late;
 mod link;
 mod mask;
 mod occurrences;
@@ -179,6 +182,7 @@ impl Crystallizer {
         let mut desk = Desk::of(&request.answers);
         let mut asked = request.clone();
         asked.skip.extend(desk.skipped());
+        asked.params.extend(desk.parameters(&request.params));
         if request.description.as_deref().is_some_and(secret::looks_secret) {
             let message = "the description holds what looks like a secret; a flow never carries one".to_owned();
             return Err(FlowError::Usage { message });
@@ -188,6 +192,7 @@ impl Crystallizer {
         let (mut draft, variables) = Draft::of_all_usable(&cx, &mut desk)?;
         let mut parameters = Parameters::of(variables);
         sift::sift(&cx, &mut draft, &mut desk)?;
+        brought::ask(&cx, &draft, &mut desk)?;
         link::link(&cx, &mut draft, &mut desk)?;
         shape::pages::merge(&cx, &mut draft, &mut desk)?;
         shape::loops::fold(&cx, &mut draft, &mut desk)?;
@@ -197,6 +202,7 @@ impl Crystallizer {
         bind::bind_all(&cx, &mut draft, &mut parameters, &mut desk)?;
         closure::prune(&cx, &mut draft, &mut desk)?;
         order::effects(&trace, &mut draft);
+        late::tell(&cx, &draft, &mut desk);
         secret::refuse_secrets(&trace, &draft, self.redaction())?;
         keys::refuse_literals(&trace, &draft)?;
         let mut report = Report::of_steps(&draft, &trace);

@@ -41,6 +41,7 @@ mod run;
 mod score;
 mod search;
 mod sentence;
+mod span;
 mod surface;
 mod tape;
 mod template;

@@ -8,13 +8,11 @@ mod phrase;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
-
 use rote_plan::{Expression, MAX_PAGES, OnError, Plan, Step};
 use rote_types::{Access, Method};
 use serde::Serialize;
 
-use crate::{Frontmatter, ToolPin};
+use crate::{Frontmatter, ToolPin, span};
 use phrase::Words;
 
 /// Most characters of a sentence in one line.
@@ -151,9 +149,10 @@ fn circumstances(words: &Words<'_>, step: &Step) -> Vec<String> {
         (Some(_), None) => format!("page after page to the last, at most {MAX_PAGES}"),
     }));
     found.extend(step.until.as_ref().map(|until| {
-        let pause = Duration::from_millis(until.pause);
+        let within = u64::try_from(until.most).unwrap_or(u64::MAX).saturating_mul(until.pause);
+        let (pause, within) = (span::said(until.pause), span::said(within));
         let never = until.never.as_ref().map(|never| format!("; the run stops where `{never}`")).unwrap_or_default();
-        format!("again every {pause:?} until `{}`, at most {} times{never}", until.jq, until.most)
+        format!("again every {pause} until `{}`, for {within} at most{never}", until.jq)
     }));
     if let Some(condition) = &step.when {
         found.push(format!("only when {}", words.condition(condition)));

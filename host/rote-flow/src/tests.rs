@@ -8,6 +8,7 @@ mod credentials;
 mod crystallize;
 mod days;
 mod doubts;
+mod eye;
 mod health;
 mod keys;
 mod life;

@@ -8,6 +8,7 @@ mod gone;
 pub(super) mod place;
 mod query;
 mod reach;
+mod told;
 
 use std::collections::BTreeSet;
 
@@ -142,8 +143,11 @@ impl Binder<'_, '_> {
             (true, [only]) if !self.was_named(value) => vec![only.clone()],
             (true, several) => self.ask(value, several, None)?,
             (false, others) => {
+                // What a text says with the name of the parameter is that without a question.
+                self.in_texts(&serde_json::from_str(value).unwrap_or(Value::Null));
+                let others = self.still_holding(others, value);
                 let (texts, others): (Vec<Place>, Vec<Place>) =
-                    others.iter().cloned().partition(|place| self.is_told(place, value));
+                    others.into_iter().partition(|place| self.is_told(place, value));
                 if !others.is_empty() {
                     let text = format!("also {value} at {}, which `{}` is not", spots(&others), self.name);
                     let flag = at_places(self.name, value, &others);
@@ -210,6 +214,20 @@ impl Binder<'_, '_> {
                 if !list.contains(&place) {
                     list.push(place);
                 }
+            });
+        }
+        found
+    }
+
+    /// The places that still hold a value.
+    fn still_holding(&self, places: &[Place], value: &str) -> Vec<Place> {
+        let mut found = Vec::new();
+        for step in self.steps() {
+            walk_literals(&step.arguments, &mut |pointer, literal| {
+                let is_here = |place: &&Place| place.step == step.id && place.pointer == pointer;
+                found.extend(
+                    places.iter().filter(is_here).filter(|_| by_text(literal, self.name, value).is_some()).cloned(),
+                );
             });
         }
         found
@@ -449,6 +467,7 @@ impl Binder<'_, '_> {
     }
 
     fn declare(&mut self, example: Value) -> Result<(), FlowError> {
+        self.in_texts(&example);
         match self.parameters.example(self.name) {
             Some(known) if text_of(known) != text_of(&example) => {
                 let known = text_of(known);

@@ -10,9 +10,11 @@ use rote_types::{AdapterId, QueryEngine, QueryLimits, ResponseId, Tool, unescape
 use rote_workspace::Workspace;
 use serde_json::Value;
 
+use super::chance::key_of;
 use super::path::{Segment, at_mut};
 use super::request::CrystallizeRequest;
 use super::words::{MIN_EMBEDDED_CHARS, places};
+use crate::literals::walk_scalars;
 use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Surface};
 
@@ -193,6 +195,24 @@ impl<'a> Context<'a> {
             at = inner;
         }
         at.get("enum").is_some()
+    }
+
+    /// Whether an answer is none of a call: a file that was brought in.
+    pub(crate) fn is_document(&self, response: ResponseId) -> bool {
+        self.trace.position(response).is_none() && self.workspace.response(response).is_ok()
+    }
+
+    /// Whether a number or a text is sent by a call or one behind it, also as words of a text.
+    pub(crate) fn is_sent(&self, call: usize, value: &Value) -> bool {
+        let Some(wanted) = key_of(value) else { return false };
+        self.trace.calls[call..].iter().any(|later| {
+            let mut found = false;
+            walk_scalars(&later.arguments, String::new(), &mut |_, one| {
+                let in_text = || one.as_str().is_some_and(|text| !places(text, &wanted).is_empty());
+                found |= key_of(one).as_ref() == Some(&wanted) || in_text();
+            });
+            found
+        })
     }
 
     /// Whether a parameter that was asked for takes this place as a whole: by name, by value, or because it was named.

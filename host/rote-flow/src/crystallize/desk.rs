@@ -9,8 +9,9 @@ use std::fmt::Display;
 
 use rote_types::{CommandLine, ResponseId};
 
+use super::request::{ParamSpec, Spot};
 use crate::FlowError;
-use crate::question::{Answer, Dropped, Note, Question, QuestionId, QuestionKind, RECKONED};
+use crate::question::{Answer, Dropped, Note, Place, Question, QuestionId, QuestionKind, RECKONED};
 use crate::trace::RecordedCall;
 
 /// Most notes.
@@ -18,6 +19,9 @@ const MAX_NOTES: usize = 200;
 
 /// The word for all answers that say where a value is read.
 pub(crate) const REFERENCE: &str = "@N{JQ}";
+
+/// What stands before the name of a parameter in the answer that says that a value is that.
+pub(crate) const PARAMETER: &str = "parameter:";
 
 /// Where passes ask, note and give reasons.
 #[derive(Debug, Default)]
@@ -27,6 +31,8 @@ pub(crate) struct Desk {
     used: BTreeSet<String>,
     /// The words of questions that were answered by another one.
     misread: BTreeMap<String, BTreeSet<String>>,
+    /// Why what was answered may not be asked.
+    unasked: BTreeMap<String, String>,
     /// Questions that are asked as another one, which has the same cause.
     same: BTreeMap<QuestionId, QuestionId>,
     pub(crate) questions: Vec<Question>,
@@ -69,6 +75,21 @@ impl Desk {
         found.into_iter().map(|(_, response)| response).collect()
     }
 
+    /// Returns the parameters that answers make of the place of their question, beside those that were asked for.
+    pub(crate) fn parameters(&mut self, known: &[ParamSpec]) -> Vec<ParamSpec> {
+        let made = |(id, word): (&String, &String)| {
+            let name = word.strip_prefix(PARAMETER).filter(|name| known.iter().all(|spec| spec.name != **name))?;
+            let QuestionId::Source(place) = id.parse().ok()? else { return None };
+            // What stands in braces is a part of a text or of a program.
+            let Place { step, pointer } = Some(place).filter(|place| !place.pointer.ends_with('}'))?;
+            let spec = ParamSpec { name: name.to_owned(), spots: vec![Spot { step, pointer }], ..ParamSpec::default() };
+            Some((id.clone(), spec))
+        };
+        let made: Vec<(String, ParamSpec)> = self.given.iter().filter_map(made).collect();
+        self.used.extend(made.iter().map(|(id, _)| id.clone()));
+        made.into_iter().map(|(_, spec)| spec).collect()
+    }
+
     /// Returns the answer that was given, else the one that is taken, with the question left open.
     pub(crate) fn ask(&mut self, mut question: Question) -> Result<String, FlowError> {
         let given = self.given(&question.id, &[]);
@@ -95,9 +116,32 @@ impl Desk {
         Ok(taken)
     }
 
+    /// Whether somebody answered a question, asked or not.
+    pub(crate) fn is_answered(&self, question: &QuestionId) -> bool {
+        self.given.contains_key(&question.to_string())
+    }
+
+    /// Says why a question is not asked, for somebody who answered it; the first reason stays.
+    pub(crate) fn unasked(&mut self, question: &QuestionId, why: impl FnOnce() -> String) {
+        if self.is_answered(question) {
+            self.unasked.entry(question.to_string()).or_insert_with(why);
+        }
+    }
+
     /// Whether a number is to be reckoned by the answer that was given: how is asked later.
     pub(crate) fn is_to_be_reckoned(&self, question: &QuestionId) -> bool {
         self.given.get(&question.to_string()).is_some_and(|word| word.starts_with(RECKONED))
+    }
+
+    /// Makes a place one of a question that has the same answers, all words but the last one; whether it could.
+    pub(crate) fn joins(&mut self, question: &QuestionId, words: &[String], place: Place) -> bool {
+        let Some(known) = self.questions.iter_mut().find(|known| known.id == *question) else { return false };
+        let same = known.answers.split_last().is_some_and(|(_, rest)| rest.iter().map(|one| &one.word).eq(words));
+        if same && !known.places.contains(&place) {
+            known.ask.push_str(&format!(" ({}, too)", place.step));
+            known.places.push(place);
+        }
+        same
     }
 
     /// Says that a question is not asked, since another one is whose answer is its answer.
@@ -156,13 +200,16 @@ impl Desk {
             .map(|(id, word)| (id.clone(), word.clone()))
             .collect();
         for (stray, word) in strays {
-            if let Some(words) = self.misread.get(&stray) {
+            let why = self.unasked.get(&stray);
+            if let Some(words) = self.misread.get(&stray).filter(|_| why.is_none()) {
                 return Err(misread(stray, &word, words.iter().map(String::as_str)));
             }
             if !before.contains_key(&stray) {
                 let asked: Vec<String> = self.questions.iter().map(|question| question.id.to_string()).collect();
                 let asked = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
-                return Err(FlowError::Usage { message: format!("there is not a question `{stray}`; asked: {asked}") });
+                let why = why.map(|why| format!(", since {why}")).unwrap_or_default();
+                let message = format!("there is not a question `{stray}`{why}; asked: {asked}");
+                return Err(FlowError::Usage { message });
             }
             self.note(None, format!("the answer to `{stray}` is not needed: it is not asked any more"), None);
         }

@@ -3,6 +3,7 @@
 //! Only what an answer had before the person typed it can be linked ([`Occurrences`]), and only without a question where the
 //! place names a thing and one source is the likeliest. Everything else that is telling is asked, and stays as it was typed.
 
+mod beside;
 mod compared;
 mod copied;
 mod lists;
@@ -18,11 +19,13 @@ use rote_plan::{Expression, Reference, text_of};
 use rote_types::{ResponseId, command};
 use serde_json::Value;
 
+use super::chance::tells_of_several;
 use super::context::{Context, names_id, path_names};
 use super::desk::{Desk, REFERENCE};
 use super::draft::{Draft, DraftStep};
 use super::occurrences::{Hit, Occurrences, is_name, names_title};
 use super::path::{Segment, jq_of, path_of};
+use super::program::{has_hundredths, with_hundredths};
 use super::request::ResultSpec;
 use super::secret::is_secret;
 use super::words::joined;
@@ -41,9 +44,6 @@ const MIN_TELLING_CHARS: usize = 10;
 
 /// Fewest characters of an id that has no digit, a prefix with `_` among them.
 const MIN_ID_CHARS: usize = 8;
-
-/// Fewest digits of a number that is asked for because an answer has it under the same name.
-const MIN_TELLING_DIGITS: usize = 3;
 
 /// Finds the sources of typed values.
 pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
@@ -94,6 +94,13 @@ struct Read {
     jq: String,
 }
 
+impl Read {
+    /// The answer that takes it.
+    fn word(&self) -> String {
+        format!("{}{{{}}}", self.response, self.jq)
+    }
+}
+
 struct Linker<'a, 'b> {
     cx: &'a Context<'b>,
     draft: &'a Draft,
@@ -125,7 +132,9 @@ impl<'a, 'b> Linker<'a, 'b> {
     /// The expression that takes the place of a literal.
     fn value(&mut self, pointer: &str, value: &Value) -> Option<Expression> {
         let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
+        let alike = self.alike(pointer, value);
         let given = self.desk.given(&id, &["always", REFERENCE]);
+        let given = given.or_else(|| self.desk.given(alike.as_ref()?, &["always", REFERENCE]));
         if let Some(word) = given.as_ref().filter(|word| word.starts_with('@')) {
             let read = self.read(&id, word, value);
             return read.map_err(|error| self.failed = Some(error)).ok();
@@ -201,8 +210,8 @@ impl<'a, 'b> Linker<'a, 'b> {
                 let called = is_name(text) && hits.iter().all(|hit| names_title(hit.field()));
                 named || (called || !is_common(text)) && self.is_of_one_thing(hits)
             }
-            Value::Number(number) => {
-                let long = number.to_string().len() >= MIN_TELLING_DIGITS;
+            Value::Number(_) => {
+                let long = tells_of_several(value);
                 hits.iter().any(|hit| of_kind(&hit) || long && source::same_name(hit.field(), name))
             }
             _ => false,
@@ -259,6 +268,11 @@ impl<'a, 'b> Linker<'a, 'b> {
     fn read(&self, question: &QuestionId, word: &str, value: &Value) -> Result<Expression, FlowError> {
         let wrong = |why: String| FlowError::Usage { message: format!("`{question}` cannot be `{word}`: {why}") };
         let ResultSpec { response, jq } = word.parse().map_err(|error| wrong(format!("{error}")))?;
+        if self.cx.is_document(response) {
+            let pointer = question.place().map(|place| format!("{}:{}", place.step, place.pointer)).unwrap_or_default();
+            let why = "it is a file that was brought in, which a run does not have: make the value a parameter";
+            return Err(wrong(format!("{why}, `--param NAME@{pointer}`")));
+        }
         let call = self.cx.trace.position(response).filter(|call| *call < self.step.calls[0]);
         let step = call.and_then(|call| self.draft.step_of(call)).map(|at| &self.draft.steps[at]);
         let step = step.filter(|step| step.out.is_none());
@@ -266,6 +280,9 @@ impl<'a, 'b> Linker<'a, 'b> {
         match self.cx.outputs(response, &jq)?.as_slice() {
             [one] if printed::same(one, value) || text_of(one) == text_of(value) => {
                 Ok(reference(&step.id, jq, one, value))
+            }
+            [one @ Value::Number(_)] if is_written(value, one) => {
+                Ok(Expression::From(Reference::new(step.id.clone(), with_hundredths(&jq))))
             }
             outputs => part_of(value, outputs, &Reference::new(step.id.clone(), jq)).ok_or_else(|| {
                 let found = Value::Array(outputs.to_vec());
@@ -308,8 +325,27 @@ impl<'a, 'b> Linker<'a, 'b> {
         Read { step, response: self.response(hit), jq }
     }
 
+    /// The question that was asked, or answered, of the same value at the same place of an earlier call of the same tool.
+    fn alike(&self, pointer: &str, value: &Value) -> Option<QuestionId> {
+        let same = |step: &&DraftStep| {
+            let call = step.call(self.cx.trace);
+            step.calls[0] < self.step.calls[0]
+                && (&call.adapter, &call.tool) == (&self.call.adapter, &self.call.tool)
+                && call.arguments.pointer(pointer) == Some(value)
+        };
+        let ids = self.draft.steps.iter().filter(same);
+        let mut ids = ids.map(|step| QuestionId::at(QuestionId::Source, &step.id, pointer));
+        ids.find(|id| self.desk.is_answered(id) || self.desk.questions.iter().any(|known| known.id == *id))
+    }
+
     fn ask(&mut self, id: QuestionId, pointer: &str, value: &Value, reads: Vec<Read>) -> Option<Expression> {
         if self.desk.is_to_be_reckoned(&id) {
+            return None;
+        }
+        let places = || Place { step: self.step.id.clone(), pointer: pointer.to_owned() };
+        if let Some(alike) = self.alike(pointer, value)
+            && self.desk.joins(&alike, &reads.iter().map(Read::word).collect::<Vec<_>>(), places())
+        {
             return None;
         }
         let question = self.question(id, pointer, value, reads);
@@ -327,7 +363,7 @@ impl<'a, 'b> Linker<'a, 'b> {
             let call = self.cx.trace.position(read.response).map(|call| self.cx.trace.calls[call].name());
             let call = call.unwrap_or_default();
             let means = format!("in each run it is {} of {call}", read.jq);
-            let word = format!("{}{{{}}}", read.response, read.jq);
+            let word = read.word();
             answers.push(Answer::new(&*word, means, command("--link").assignment(&spot, &word)));
             let stands = if path_of(&read.jq).is_some() { "stands in" } else { "a query gives it of" };
             evidence.push(Evidence {
@@ -368,6 +404,12 @@ fn reference(step: &str, jq: String, found: &Value, sent: &Value) -> Expression 
     let reference = Expression::From(Reference::new(step.to_owned(), jq));
     let alike = found == sent || found.is_number() && sent.is_number();
     if alike { reference } else { Expression::Text(vec![reference]) }
+}
+
+/// Whether a text is a number, written with two digits behind the point.
+fn is_written(text: &Value, number: &Value) -> bool {
+    let text = text.as_str().filter(|text| has_hundredths(text));
+    text.is_some_and(|text| text.parse::<f64>().ok() == number.as_f64())
 }
 
 /// A typed text with a reference in the place of what that gives.

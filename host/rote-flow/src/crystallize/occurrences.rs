@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use rote_plan::{Expression, text_of};
+use rote_plan::Expression;
 use serde_json::Value;
 
+use super::chance::{is_long_id, key_of};
 use super::context::{Context, names_id};
 use super::draft::{Draft, DraftStep};
 use super::path::Segment;
@@ -15,9 +16,6 @@ use crate::literals::{last_segment, walk_literals, walk_scalars};
 
 /// Most places that are kept of one value.
 const MAX_HITS: usize = 50;
-
-/// Fewest digits of a bare number in a text that is an id.
-const MIN_BARE_DIGITS: usize = 6;
 
 /// Most characters of a text of an answer that is looked for in what was typed.
 const MAX_PIECE_CHARS: usize = 200;
@@ -49,22 +47,6 @@ impl Hit {
             Segment::Key(key) => Some(key.as_str()),
             Segment::Index(_) => None,
         })
-    }
-}
-
-/// Whole numbers below it are exact as binary fractions.
-const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
-
-/// What is looked for of a value: numbers and texts by how they are written, `3200.0` as `3200`.
-pub(crate) fn key_of(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) if text.is_empty() => None,
-        Value::Number(number) if number.is_f64() => {
-            let whole = number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < MAX_WHOLE);
-            Some(whole.map_or_else(|| number.to_string(), |whole| format!("{whole:.0}")))
-        }
-        Value::String(_) | Value::Number(_) => Some(text_of(value)),
-        _ => None,
     }
 }
 
@@ -355,15 +337,18 @@ pub(crate) fn is_name(text: &str) -> bool {
     word && text.chars().next().is_some_and(char::is_uppercase) && text.chars().count() >= MIN_EMBEDDED_CHARS
 }
 
-/// Whether a text of an answer is more than common words: one with a digit, a capital or a mark such as those of an address.
+/// Whether a text of an answer is more than common words: one with a digit, a capital or a mark such as those of an address; of two
+/// characters a code such as `B7`.
 fn is_piece(text: &str) -> bool {
     let count = text.chars().count();
     let odd = |c: char| c.is_ascii_digit() || c.is_uppercase() || "/@:+.".contains(c);
-    (MIN_EMBEDDED_CHARS..=MAX_PIECE_CHARS).contains(&count) && text.chars().any(odd)
+    let code = count + 1 == MIN_EMBEDDED_CHARS
+        && text.starts_with(|c: char| c.is_ascii_uppercase())
+        && text.ends_with(|c: char| c.is_ascii_digit());
+    code || (MIN_EMBEDDED_CHARS..=MAX_PIECE_CHARS).contains(&count) && text.chars().any(odd)
 }
 
 fn is_id_word(word: &str) -> bool {
-    let long = word.len() >= MIN_BARE_DIGITS && word.chars().all(|c| c.is_ascii_digit());
     let uuid =
         word.len() == 36 && word.matches('-').count() == 4 && word.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     let numbered = |head: &str, tail: &str, upper: bool| {
@@ -376,7 +361,7 @@ fn is_id_word(word: &str) -> bool {
     let key = word
         .split_once('-')
         .is_some_and(|(head, tail)| numbered(head, tail, true) && tail.chars().all(|c| c.is_ascii_digit()));
-    uuid || key || long || word.split_once('_').is_some_and(|(head, tail)| numbered(head, tail, false))
+    uuid || key || is_long_id(word) || word.split_once('_').is_some_and(|(head, tail)| numbered(head, tail, false))
 }
 
 #[cfg(test)]

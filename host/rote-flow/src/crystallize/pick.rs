@@ -367,7 +367,10 @@ impl Picker<'_, '_> {
         fields.sort_by_key(|(field, _)| rank(field));
         fields.truncate(MAX_FIELDS);
         let answer = |word: String, means: String| Answer::by_id(&id, word, means);
-        let position = format!("it is number {} of the list in each run", item.index + 1);
+        let each = command("--loop").assignment(&self.step.id, "CONDITION");
+        let each = format!("; each that a condition holds for is `{each}`");
+        let each = if self.step.is_write(self.cx.trace) { each } else { String::new() };
+        let position = format!("it is number {} of the list in each run{each}", item.index + 1);
         let mut answers = vec![answer("position".to_owned(), position)];
         answers.extend(fields.iter().map(|(field, value)| {
             let jq = with_field(item, field, value);

@@ -177,6 +177,18 @@ pub(crate) fn made_list(program: &str) -> Option<(&str, &str)> {
     None
 }
 
+/// Whether a number is written with two digits behind the point: `48.20`.
+pub(crate) fn has_hundredths(text: &str) -> bool {
+    text.rsplit_once('.').is_some_and(|(_, rest)| rest.len() == 2)
+}
+
+/// The program that writes the number that another one gives with two digits behind the point.
+pub(crate) fn with_hundredths(jq: &str) -> String {
+    format!(
+        "({jq}) | (. * 100 | round | tostring | (if length < 3 then \"00\"[length - 1:] + . else . end)) | .[:length - 2] + \".\" + .[length - 2:]"
+    )
+}
+
 /// Every text that it holds: values, names of fields, what stands around an interpolation. All of it where it cannot be read.
 pub(crate) fn texts(program: &str) -> Vec<String> {
     let Some(tokens) = tokens(program) else { return vec![program.to_owned()] };
@@ -319,6 +331,17 @@ pub(crate) fn positions(program: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// The ranges that it takes of lists, as they are written: `[3:]`.
+pub(crate) fn ranges(program: &str) -> Vec<&str> {
+    let Some(tokens) = tokens(program) else { return Vec::new() };
+    let text = |at: usize| tokens.get(at).map_or("", |token| &program[token.range.clone()]);
+    let ends = |from: usize| (from..tokens.len().min(from + 8)).find(|at| text(*at) == "]");
+    let bounds = |inside: &str| inside.contains(':') && inside.chars().all(|c| c.is_ascii_digit() || ":- ".contains(c));
+    let opens = (0..tokens.len()).filter(|at| text(*at) == "[");
+    let all = opens.filter_map(|open| Some(&program[tokens[open].range.start..tokens[ends(open)?].range.end]));
+    all.filter(|range| bounds(&range[1..range.len() - 1])).collect()
 }
 
 /// Whether one of these words stands in it.

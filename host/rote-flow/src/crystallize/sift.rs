@@ -17,6 +17,7 @@ use super::desk::Desk;
 use super::draft::{Draft, DraftStep};
 use crate::FlowError;
 use crate::literals::visit_value;
+use crate::question::QuestionId;
 use crate::trace::RecordedCall;
 
 /// Marks what falls out.
@@ -50,6 +51,10 @@ pub(crate) fn sift(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
             let reason = format!("superseded by {response}, which sets all of its fields; `--keep {}`", call.response);
             draft.steps[earlier].out = Some(reason);
         }
+    }
+    // Who says of a write that it stays is told nothing new where it does.
+    for step in draft.steps.iter().filter(|step| step.out.is_none() && step.is_write(cx.trace)) {
+        desk.given(&QuestionId::Undo(step.id.clone()), &["keep"]);
     }
     Ok(())
 }

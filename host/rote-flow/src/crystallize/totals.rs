@@ -13,6 +13,7 @@ use rote_types::command;
 use serde_json::Value;
 
 use super::bind::{known, with_parameters};
+use super::chance::tells;
 use super::closure;
 use super::context::Context;
 use super::desk::Desk;
@@ -28,8 +29,6 @@ use crate::question::{Answer, Evidence, Question, QuestionId, RECKONED};
 pub(crate) use days::has_day_near;
 use formula::{Amount, Formula, formulas, said};
 
-/// Fewest digits of a number that is not the sum of others by chance.
-const MIN_DIGITS: usize = 2;
 /// Most numbers of one write that are looked at.
 const MAX_NUMBERS: usize = 200;
 /// Most answers that are offered for a total that an earlier answer has.
@@ -88,8 +87,10 @@ impl<'a, 'b> Totals<'a, 'b> {
             let reference = with_parameters(cx, draft, parameters, reference);
             let label = format!("`{}` of {}", reference.jq, reference.step);
             let name = last_field(&reference.jq).unwrap_or_else(|| "value".to_owned());
+            let behind = draft.steps.iter().find(|one| one.id == reference.step).map_or(0, |one| one.calls[0] + 1);
+            let is_sent = cx.is_sent(behind, &Value::from(number));
             let from = Some(Expression::From(reference));
-            Amount { around: String::new(), name, label, pointer: None, number, from, of: BTreeSet::new() }
+            Amount { around: String::new(), name, label, pointer: None, number, from, is_sent, of: BTreeSet::new() }
         }));
         amounts.extend(percents(&step.call(cx.trace).arguments));
         Self { cx, draft, parameters, step, amounts }
@@ -128,7 +129,7 @@ impl<'a, 'b> Totals<'a, 'b> {
             made.extend(given.map(|given| (pointer, given)));
             changing.entry(amount.number.to_string()).or_insert(self.step.calls[0]);
         }
-        for amount in self.amounts.iter().filter(|one| one.from.is_none() && tells(one.number)) {
+        for amount in self.amounts.iter().filter(|one| one.from.is_none() && tells(&Value::from(one.number))) {
             ask_again(self.cx, self.draft, (self.step, amount), changing, desk)?;
         }
         Ok(made)
@@ -138,7 +139,7 @@ impl<'a, 'b> Totals<'a, 'b> {
     fn next(&self, asked: &BTreeSet<usize>) -> Option<(usize, Vec<Formula>)> {
         let open = |at: &usize| {
             let one = &self.amounts[*at];
-            one.from.is_none() && one.pointer.is_some() && tells(one.number) && !asked.contains(at)
+            one.from.is_none() && one.pointer.is_some() && !asked.contains(at)
         };
         let found = (0..self.amounts.len()).filter(open).map(|at| (at, formulas(&self.amounts, at)));
         found.into_iter().find(|(_, formulas)| !formulas.is_empty())
@@ -155,7 +156,9 @@ impl<'a, 'b> Totals<'a, 'b> {
         let mut made = Reference::new(input(self.cx, self.draft, self.step, read)?, String::new());
         let mut plain = String::new();
         for term in formula {
-            let factors = term.factors.iter().map(|at| operand(&mut made, &self.amounts[*at]));
+            let times = (term.times > 1).then(|| Some(term.times.to_string()));
+            let operands: Vec<_> = term.factors.iter().map(|at| operand(&mut made, &self.amounts[*at])).collect();
+            let factors = operands.into_iter().chain(times);
             let sign = if term.minus { " - " } else { " + " };
             plain.push_str(if plain.is_empty() { "" } else { sign });
             plain.push_str(&factors.collect::<Option<Vec<String>>>()?.join(" * "));
@@ -211,10 +214,6 @@ fn word(number: usize) -> String {
     if number == 1 { RECKONED.to_owned() } else { format!("{RECKONED}-{number}") }
 }
 
-fn tells(number: f64) -> bool {
-    number.to_string().bytes().filter(u8::is_ascii_digit).count() >= MIN_DIGITS
-}
-
 /// The percentages that the texts of a write name, each as a part of one.
 fn percents(arguments: &Value) -> Vec<Amount> {
     let mut found: Vec<Amount> = Vec::new();
@@ -235,6 +234,7 @@ fn percents(arguments: &Value) -> Vec<Amount> {
                 pointer: None,
                 number: number / 100.0,
                 from: None,
+                is_sent: true,
                 of: BTreeSet::new(),
             });
         }
@@ -251,7 +251,7 @@ fn amounts(cx: &Context<'_>, step: &DraftStep) -> Vec<Amount> {
         if let Some(number) = number.filter(|_| found.len() < MAX_NUMBERS) {
             let (around, name, label) = (around.to_owned(), name.to_owned(), place_name(pointer));
             let (pointer, from, of) = (Some(pointer.to_owned()), from.cloned(), BTreeSet::new());
-            found.push(Amount { around, name, label, pointer, number, from, of });
+            found.push(Amount { around, name, label, pointer, number, from, is_sent: true, of });
         }
     });
     found

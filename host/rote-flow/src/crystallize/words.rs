@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use rote_find::{singular, split_words};
 use rote_plan::{Expression, text_of};
 use serde_json::Value;
 
@@ -121,4 +122,35 @@ fn is_day(value: &str) -> bool {
 fn begins_time(rest: &str) -> bool {
     let bytes = rest.as_bytes();
     bytes.len() >= 6 && bytes[0] == b'T' && bytes[1].is_ascii_digit() && bytes[2].is_ascii_digit() && bytes[3] == b':'
+}
+
+/// Whether a word beside a number in a text is one of a name.
+pub(crate) fn is_named(text: &str, range: &Range<usize>, name: &str) -> bool {
+    let same = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        split_words(name).iter().any(|one| singular(one) == singular(&word))
+    };
+    // `van, 8`: that ends at the comma.
+    let before = text[..range.start].split_whitespace().next_back().filter(|word| !word.ends_with([',', ';', '.']));
+    let after = text[range.end..].split_whitespace().next();
+    before.is_some_and(same) || after.is_some_and(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_named_by_the_word_beside_it() {
+        for (text, name, wanted) in [
+            ("Room for 8 places", "places", true),
+            ("1 van, 8.", "van", false),
+            ("Seats: 8", "seat_count", true),
+            ("8 vans", "places", false),
+            ("8", "places", false),
+        ] {
+            let at = text.find('8').unwrap();
+            assert_eq!(is_named(text, &(at..at + 1), name), wanted, "{text}");
+        }
+    }
 }

@@ -172,20 +172,11 @@ impl RunnerError {
     pub(super) fn told(&self) -> Told {
         match self {
             Self::Parameters { flow, problems, expected, schema } => {
-                let names = expected.iter().filter_map(|line| line.split([' ', '`']).find(|word| !word.is_empty()));
-                Told::new(ErrorKind::Usage)
-                    .hint(names.fold(of_flow("rote run", flow), CommandLine::blank))
-                    .details(json!({ "flow": flow, "problems": problems, "parameters": schema }))
+                let details = json!({ "flow": flow, "problems": problems, "parameters": schema });
+                Told::new(ErrorKind::Usage).hint(with_parameters(flow, expected)).details(details)
             }
             Self::Undecided { flow, questions } => undecided(flow, questions),
-            Self::NotPinned { adapter, tool, .. } => {
-                let line = match tool.as_str() {
-                    "*" => format!("name adapter `{adapter}` with its `tools`"),
-                    tool => format!("add `{tool}` to the `tools` of adapter `{adapter}`"),
-                };
-                denied("frontmatter.adapters")
-                    .hint(format!("{line} in the frontmatter of its source, and build it again"))
-            }
+            Self::NotPinned { adapter, tool, .. } => denied("frontmatter.adapters").hint(to_permit(adapter, tool)),
             Self::NestedFlow { flow, .. } => denied("frontmatter.flows").hint(of_flow("rote flow info", flow)),
             Self::Stopped { flow, workspace, source, log, left: Left::Doubt { doubt, kind, named: false }, .. } => {
                 let ways = if doubt.workspace == *workspace { doubt.ways() } else { doubt.ways_within(workspace) };
@@ -246,6 +237,21 @@ impl RunnerError {
             Self::OtherRun { flow, .. } => Told::new(ErrorKind::Conflict).hint(of_flow("rote flow info", flow)),
         }
     }
+}
+
+/// The run with the names of its parameters.
+fn with_parameters(flow: &FlowName, expected: &[String]) -> CommandLine {
+    let names = expected.iter().filter_map(|line| line.split([' ', '`']).find(|word| !word.is_empty()));
+    names.fold(of_flow("rote run", flow), CommandLine::blank)
+}
+
+/// What an author does so that a flow may call a tool.
+fn to_permit(adapter: &AdapterId, tool: &str) -> String {
+    let line = match tool {
+        "*" => format!("name adapter `{adapter}` with its `tools`"),
+        tool => format!("add `{tool}` to the `tools` of adapter `{adapter}`"),
+    };
+    format!("{line} in the frontmatter of its source, and build it again")
 }
 
 /// What a stopped run may have done that nobody knows of.

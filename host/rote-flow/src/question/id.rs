@@ -58,6 +58,14 @@ impl QuestionId {
         }
     }
 
+    /// Returns the place that it is about, where it is about one.
+    pub(crate) fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Source(place) | Self::Pick(place) | Self::Value(place) => Some(place),
+            _ => None,
+        }
+    }
+
     /// Returns the call that the answer `skip` leaves out, where that may be an answer.
     pub(crate) fn skips(&self) -> Option<ResponseId> {
         let step = match self {

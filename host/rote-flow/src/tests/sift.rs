@@ -77,8 +77,12 @@ async fn what_something_else_uses_is_asked_and_what_was_there_before_is_deleted(
     assert!(error.to_string().contains("uses response `@1`, which was made and deleted again"), "{error}");
     let error = tale.answered_with(&[("undo:s1", "what")]).await.unwrap_err();
     assert_eq!(error.to_string(), "`undo:s1` is not answered by `what`: say keep or pair");
-    let error = tale.answered_with(&[("undo:s2", "keep")]).await.unwrap_err();
-    assert_eq!(error.to_string(), "there is not a question `undo:s2`; asked: undo:s1");
+    let error = tale.answered_with(&[("undo:s4", "pair")]).await.unwrap_err();
+    assert_eq!(error.to_string(), "`undo:s4` is not answered by `pair`: say keep");
+    let error = tale.answered_with(&[("undo:s9", "keep")]).await.unwrap_err();
+    assert_eq!(error.to_string(), "there is not a question `undo:s9`; asked: undo:s1");
+    // Who says of what stays that it does is right.
+    assert_eq!(open(&tale.answered_with(&[("undo:s4", "keep")]).await.unwrap()), ["undo:s1"]);
 
     let mut tale = Tale::new();
     tale.call("updateEvent", json!({"event_id": "ev_5", "title": "Old"}), json!({"id": "ev_5"})).await;

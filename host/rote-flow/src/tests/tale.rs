@@ -31,7 +31,7 @@ const OPERATIONS: [(&str, &str, &str, &[&str]); 20] = [
     ("reopenIssue", "post", "/issues/{issue_id}/reopen", &[]),
     ("addLabels", "post", "/issues/{issue_id}/labels", &["labels"]),
     ("removeLabel", "delete", "/issues/{issue_id}/labels/{name}", &[]),
-    ("addWorklog", "post", "/worklogs", &["issue_key", "hours", "all/issue_ids"]),
+    ("addWorklog", "post", "/worklogs", &["issue_key", "hours", "all/issue_ids", "issue_ids"]),
 ];
 
 /// A workspace in the making.

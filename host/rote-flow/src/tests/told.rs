@@ -98,7 +98,10 @@ async fn what_is_waited_for_bars_what_comes_behind_it_and_stays_without_a_write(
     assert_eq!(made.plan.steps.iter().map(|step| step.id.as_str()).collect::<Vec<_>>(), ["s1", "s3", "s4"]);
     assert_eq!(made.plan.steps[2].needs, ["s3"]);
     let said = made.sentences.steps.iter().find(|one| one.step == "s3").unwrap();
-    assert!(said.when[0].starts_with("again every 5s until `.status == \"done\"`, at most 720 times; the run stops"));
+    assert!(
+        said.when[0]
+            .starts_with("again every 5 seconds until `.status == \"done\"`, for 1 hour at most; the run stops")
+    );
     let made = answered(&tale, &[], &[("when:s3", "no")]).await;
     assert_eq!(made.plan.steps.iter().map(|step| step.id.as_str()).collect::<Vec<_>>(), ["s1", "s4"]);
 }

@@ -11,8 +11,9 @@ use rote_types::command;
 use serde_json::Value;
 
 use super::super::bind::{given_as, known, spliced, with_parameters};
+use super::super::chance::tells;
 use super::super::context::{Context, names_id};
-use super::super::desk::{Desk, REFERENCE};
+use super::super::desk::{Desk, PARAMETER, REFERENCE};
 use super::super::draft::Draft;
 use super::super::occurrences::{Hit, Occurrences};
 use super::super::parameters::Parameters;
@@ -25,9 +26,6 @@ use super::{Linker, Read, text_of};
 use crate::FlowError;
 use crate::literals::{DAY, change_references, looks_like};
 use crate::question::{Answer, QuestionId};
-
-/// Fewest letters and digits of a value that is not equal by chance to what a query printed.
-const MIN_TELLING: usize = 2;
 
 /// Finds the sources of what the programs of these steps compare and reckon with.
 pub(crate) fn values_in_programs(
@@ -104,7 +102,7 @@ enum Given {
 
 /// The answer that says that a value is a parameter's.
 pub(crate) fn word_of(parameter: &str) -> String {
-    format!("parameter:{parameter}")
+    format!("{PARAMETER}{parameter}")
 }
 
 impl Linker<'_, '_> {
@@ -224,7 +222,7 @@ impl Linker<'_, '_> {
             }
             None => {}
         }
-        let tells = text_of(value).chars().filter(|c| c.is_alphanumeric()).count() >= MIN_TELLING;
+        let tells = tells(value);
         let asked = self.desk.questions.iter().any(|question| question.id == id);
         // Of one digit only the parameter that has it says something.
         let is_given = !offered.is_empty() && !says_nothing(value);

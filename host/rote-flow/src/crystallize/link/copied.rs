@@ -8,18 +8,17 @@ use std::ops::Range;
 use rote_plan::text_of;
 use serde_json::{Map, Value};
 
+use super::super::chance::{tells, tells_of_several};
 use super::super::context::names_id;
 use super::super::occurrences::{Hit, amounts, names_title};
 use super::super::path::{Segment, at};
-use super::super::words::{days, places};
+use super::super::program::{has_hundredths, with_hundredths};
+use super::super::words::{MIN_EMBEDDED_CHARS, days, is_named, places};
 use super::printed::says_nothing;
 use super::source::same_name;
 use super::{Linker, Read, is_common};
 use crate::literals::walk_scalars;
 
-/// Fewest digits of a number that is not equal by chance, of one thing that was read, and of things of a list.
-const MIN_DIGITS: usize = 2;
-const MIN_LISTED_DIGITS: usize = 3;
 /// Fewest arguments with values of one answer under their names that make a copy of it.
 const MIN_COPIED: usize = 2;
 /// Names of members that say who or which, beside those of ids and titles.
@@ -42,7 +41,9 @@ impl<'a> Linker<'a, '_> {
             Value::Number(_) => {
                 let near = |hit: &Hit| (self.is_of_one(hit) || self.is_of_target(hit)) && !names_id(hit.field());
                 let said = |hit: &Hit| self.seen.is_said_before(&text_of(value), hit.call);
-                hits.iter().any(|hit| near(hit) && self.has_digits(value, hit) && !said(hit))
+                // Under its own name a number of one digit is that of the thing, too.
+                let named = |hit: &Hit| self.is_of_target(hit) && same_name(hit.field(), name);
+                hits.iter().any(|hit| near(hit) && (self.has_digits(value, hit) || named(hit)) && !said(hit))
             }
             Value::String(text) if is_common(text) && !is_several(text) => {
                 let read = |hit: &&&Hit| self.is_of_one(hit) && same_name(hit.field(), name);
@@ -62,13 +63,26 @@ impl<'a> Linker<'a, '_> {
         }
         for piece in self.seen.pieces_in(text) {
             let hits = self.first_of_steps(self.seen.of_title(piece, self.step.calls[0]));
-            let reads = if self.tells_which(piece, &hits) { self.reads(hits) } else { Vec::new() };
+            // A code of two characters is one of the thing at hand, not of some of a list.
+            let near = |hit: &&Hit| self.is_of_one(hit) || self.is_of_target(hit);
+            let fits = piece.chars().count() >= MIN_EMBEDDED_CHARS || hits.iter().any(near);
+            let reads = if fits && self.tells_which(piece, &hits) { self.reads(hits) } else { Vec::new() };
             let all = places(text, piece).into_iter();
             found.extend(all.map(|range| Copied { range, reads: reads.clone(), exact: true }));
         }
         for (range, number) in numbers(text) {
             let exact = number == text[range.clone()];
-            found.push(Copied { reads: self.numbered(&number), range, exact });
+            let mut reads = self.numbered(&number);
+            if reads.is_empty() {
+                reads = self.named(text, &range, &number);
+            }
+            // `48.20` is written so of `48.2`; with `1,200` a program has no way to say which commas are meant.
+            let written = &text[range.clone()];
+            let hundredths = !exact && has_hundredths(written) && !written.contains(',');
+            if hundredths {
+                reads.iter_mut().for_each(|read| read.jq = with_hundredths(&read.jq));
+            }
+            found.push(Copied { reads, range, exact: exact || hundredths });
         }
         for range in days(text) {
             let hits = self.first_of_steps(self.seen.of_day(&text[range.clone()], self.step.calls[0]));
@@ -100,6 +114,16 @@ impl<'a> Linker<'a, '_> {
         if is_category(&hits) && !hits.iter().any(|hit| self.is_of_target(hit)) { Vec::new() } else { self.reads(hits) }
     }
 
+    /// Where a short number of a text is that of the one thing that was read, or of the thing that is written, by the name beside it:
+    /// `line 7`.
+    fn named(&self, text: &str, range: &Range<usize>, number: &str) -> Vec<Read> {
+        let Ok(value) = serde_json::from_str::<Value>(number) else { return Vec::new() };
+        let mut hits = self.first_of_steps(self.seen.of_the_api(&value, "", self.step.calls[0]));
+        let near = |hit: &Hit| (self.is_of_one(hit) || self.is_of_target(hit)) && is_named(text, range, hit.field());
+        hits.retain(|hit| near(hit) && !self.seen.is_said_before(number, hit.call));
+        if says_nothing(&value) { Vec::new() } else { self.reads(hits) }
+    }
+
     /// The places as reads; those of the thing that is written alone where there are some.
     pub(super) fn reads(&self, hits: Vec<&Hit>) -> Vec<Read> {
         let of_target: Vec<&Hit> = hits.iter().copied().filter(|hit| self.is_of_target(hit)).collect();
@@ -109,8 +133,7 @@ impl<'a> Linker<'a, '_> {
 
     /// Whether a number has enough digits for its place.
     fn has_digits(&self, value: &Value, hit: &Hit) -> bool {
-        let digits = text_of(value).bytes().filter(u8::is_ascii_digit).count();
-        digits >= if self.is_of_one(hit) || self.is_of_target(hit) { MIN_DIGITS } else { MIN_LISTED_DIGITS }
+        if self.is_of_one(hit) || self.is_of_target(hit) { tells(value) } else { tells_of_several(value) }
     }
 
     /// Whether a place is of one thing: of what a call asked for by what it says, not of one of several in a list.

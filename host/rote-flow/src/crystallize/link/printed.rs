@@ -5,8 +5,9 @@ use std::rc::Rc;
 use rote_plan::text_of;
 use serde_json::Value;
 
+use super::super::chance::{key_of, tells};
 use super::super::context::names_id;
-use super::super::occurrences::{Hit, id_words, key_of};
+use super::super::occurrences::{Hit, id_words};
 use super::super::path::{Segment, jq_of, path_of};
 use super::super::pick::chooses;
 use super::super::program::{last_field, string_literals};
@@ -31,8 +32,6 @@ const WRITTEN: [(&str, &str); 10] = [
 ];
 /// Most items of a list that is looked for in a text.
 const MAX_ITEMS: usize = 1_000;
-/// Fewest letters and digits of a member of what a query printed that has another name than the argument.
-const MIN_MEMBER_DIGITS: usize = 2;
 /// Most programs that are offered for one value.
 const MAX_PRINTED: usize = 3;
 
@@ -185,11 +184,10 @@ impl<'a> Linker<'a, '_> {
 /// The program that gives a value as a member of the one object that a query made.
 fn member(jq: &str, outputs: &[Value], name: &str, value: &Value) -> Option<String> {
     let [Value::Object(members)] = outputs else { return None };
-    let digits = text_of(value).chars().filter(|c| c.is_alphanumeric()).count();
     let (field, _) = members
         .iter()
         .filter(|_| path_of(jq).is_none())
-        .find(|(field, found)| same(found, value) && (digits >= MIN_MEMBER_DIGITS || same_name(field, name)))?;
+        .find(|(field, found)| same(found, value) && (tells(value) || same_name(field, name)))?;
     Some(format!("{jq} | {}", jq_of(&[Segment::Key(field.clone())])))
 }
 
@@ -227,7 +225,7 @@ fn written((jq, outputs): (&str, &[Value]), within: &str) -> impl Iterator<Item 
                 format!("{list} | join({between})")
             } else {
                 format!(
-                    "{list} | if length > 1 then (.[:-1] | join({between})) + {last} + .[-1] else join({between}) end"
+                    "{list} | if length > 1 then (.[:length - 1] | join({between})) + {last} + .[length - 1] else join({between}) end"
                 )
             };
             Some(Print { text, pieces: pieces.clone(), jq })

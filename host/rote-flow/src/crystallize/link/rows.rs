@@ -6,6 +6,7 @@ use rote_plan::{Expression, Reference, text_of};
 use rote_types::command;
 use serde_json::{Map, Value};
 
+use super::super::chance::tells;
 use super::super::path::{Segment, jq_of};
 use super::super::program::{string_literals, values};
 use super::printed::{same, says_nothing};
@@ -16,8 +17,6 @@ use crate::question::QuestionId;
 
 /// Fewest values of a row that a write has.
 const MIN_SAME: usize = 2;
-/// Fewest letters and digits of a value that a row has under another name.
-const MIN_TELLING: usize = 2;
 /// Most rows of a table.
 const MAX_ROWS: usize = 1_000;
 
@@ -112,8 +111,8 @@ impl Linker<'_, '_> {
         let arguments = self.call.arguments.as_object().filter(|_| self.call.is_write())?;
         let counts = |row: &Map<String, Value>| {
             let is_same = |(name, value): &(&String, &Value)| {
-                let tells = text_of(value).chars().filter(|c| c.is_alphanumeric()).count() >= MIN_TELLING;
-                let fits = |(field, found): (&String, &Value)| (tells || same_name(field, name)) && same(found, value);
+                let fits =
+                    |(field, found): (&String, &Value)| (tells(value) || same_name(field, name)) && same(found, value);
                 !says_nothing(value) && row.iter().any(fits)
             };
             arguments.iter().filter(is_same).count() >= MIN_SAME

@@ -8,6 +8,7 @@ use rote_plan::{Expression, Reference, text_of};
 use rote_types::command;
 use serde_json::Value;
 
+use super::super::chance::tells_of_several;
 use super::super::context::names_id;
 use super::super::occurrences::{Hit, Occurrences, bare_numbers, id_words, numbers_of_things};
 use super::super::path::{Segment, path_of};
@@ -15,7 +16,7 @@ use super::super::program;
 use super::super::words::{days, joined, places};
 use super::copied::Copied;
 use super::source::{Sources, is_generic};
-use super::{Linker, MIN_TELLING_DIGITS, Read};
+use super::{Linker, Read};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 
 /// A part of a text, and where answers have it.
@@ -121,8 +122,22 @@ impl<'a> Linker<'a, '_> {
         for Copied { range, reads, exact } in self.copied_in(text) {
             add(range.clone(), &|| Some(Part { range: range.clone(), reads: reads.clone(), sure: None, exact }));
         }
+        if writes {
+            self.add_short(text, &claimed, &mut parts);
+        }
         parts.sort_by_key(|part| part.range.start);
         parts
+    }
+
+    /// Adds what is too short to tell, beside what tells.
+    fn add_short(&self, text: &str, claimed: &[Range<usize>], parts: &mut Vec<Part>) {
+        let taken: Vec<Read> = parts.iter().filter_map(|part| part.reads.first().cloned()).collect();
+        for (range, read) in self.beside(text, &taken) {
+            let meets = |other: &Range<usize>| range.start < other.end && other.start < range.end;
+            if !claimed.iter().any(meets) && !parts.iter().any(|part| meets(&part.range)) {
+                parts.push(Part { range, reads: vec![read], sure: None, exact: true });
+            }
+        }
     }
 
     /// A part that is asked about; none without a place.
@@ -157,7 +172,7 @@ impl<'a> Linker<'a, '_> {
     /// what was made.
     fn bare_ids(&self, number: &str) -> Vec<&'a Hit> {
         let hits = self.first_of_steps(self.seen.of_number(number, self.step.calls[0]));
-        let long = number.len() >= MIN_TELLING_DIGITS;
+        let long = tells_of_several(&Value::from(number));
         let printed = || self.prints().iter().any(|(_, outputs)| outputs.iter().any(|one| is_number(one, number)));
         let made = |hit: &&Hit| is_generic(hit.field()) && self.cx.trace.calls[hit.call].is_write();
         let telling = long || number.len() > 1 && (hits.iter().any(made) || printed());

@@ -3,6 +3,7 @@
 //! The reading is that of the recording: what held there has to hold, what did not must not. Was a list asked that is empty, and
 //! something made then, the first of the list stands for what was made when there is one ("found, else made").
 
+mod bulk;
 mod decided;
 mod followed;
 mod looked;
@@ -47,7 +48,7 @@ pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
                 followed::apply(cx, draft, position, desk)?;
                 continue;
             }
-            if !looks.is_empty() && desk.ask(looked::question(cx, step, &looks))? == "yes" {
+            if !looks.is_empty() && desk.ask(looked::question(cx, draft, step, &looks))? == "yes" {
                 read.extend(looks.into_iter().filter_map(|look| look.reading.ok()));
             }
         }
@@ -77,6 +78,7 @@ pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
             found_else_made(cx, draft, position, &empty, desk)?;
         }
     }
+    bulk::guard(cx, draft, desk);
     polls.iter().try_for_each(|poll| poll.apply(cx, draft, desk))
 }
 
@@ -340,6 +342,9 @@ fn found_else_made(
         let references = step.expressions().into_iter().flat_map(Expression::references);
         programs.extend(references.filter(|reference| reference.step == id).map(|reference| reference.jq.clone()));
     }
+    if programs.is_empty() {
+        desk.unasked(&QuestionId::Found(id.clone()), || format!("nothing behind {id} uses what it makes"));
+    }
     let shown = programs.iter().all(|jq| has(cx, calls[0], list, jq));
     if !shown && ask(cx, draft, (search, made), &instead, list, desk)? == "nothing" {
         return Ok(());
@@ -381,6 +386,22 @@ fn called(cx: &Context<'_>, draft: &Draft, (search, made): (usize, usize), list:
     Some(item_of(list, &format!("select({member} == {value})")))
 }
 
+/// The first of a list that was empty, where it has what the thing is made with beside what was looked for; a run in which it has
+/// something else stops.
+fn alike(cx: &Context<'_>, draft: &Draft, (search, made): (usize, usize), list: &str) -> Option<String> {
+    let [search, made] = [search, made].map(|at| &cx.trace.calls[draft.steps[at].calls[0]].arguments);
+    let asked: Vec<&Value> = search.as_object()?.values().collect();
+    let is_other = |value: &Value| (value.is_string() || value.is_number()) && !asked.contains(&value);
+    let same = |(name, value): (&String, &Value)| {
+        let member = jq_of(&[Segment::Key(name.clone())]);
+        format!("({member} == null or {member} == {value})")
+    };
+    let all: Vec<String> = made.as_object()?.iter().filter(|(_, value)| is_other(value)).map(same).collect();
+    let why = Value::from("what was found is not as it would be made");
+    (!all.is_empty())
+        .then(|| format!("({list} | .[0] | if . == null or {} then . else error({why}) end)", all.join(" and ")))
+}
+
 /// Reads of an empty list that nothing in it is called as what is made, where that was the answer: a search finds parts of names too.
 fn called_so(cx: &Context<'_>, draft: &Draft, made: usize, read: &mut [Reading], desk: &mut Desk) {
     let id = QuestionId::Found(draft.steps[made].id.clone());
@@ -389,6 +410,11 @@ fn called_so(cx: &Context<'_>, draft: &Draft, made: usize, read: &mut [Reading],
     let Some(search) = draft.steps.iter().position(|one| one.id == step) else { return };
     let response = cx.whole(draft.steps[search].call(cx.trace).response);
     let named = || called(cx, draft, (search, made), &list);
+    if desk.given(&id, &["alike"]).is_some()
+        && let Some(item) = alike(cx, draft, (search, made), &list)
+    {
+        reading.empty = Some(Empty { item, step: step.clone(), list: list.clone() });
+    }
     if desk.given(&id, &["one"]).is_some() {
         reading.empty = Some(Empty { item: format!("({list}[])"), step: step.clone(), list: list.clone() });
     }
@@ -409,6 +435,7 @@ fn ask(
     desk: &mut Desk,
 ) -> Result<String, FlowError> {
     let named = called(cx, draft, (search, made), list);
+    let alike = alike(cx, draft, (search, made), list);
     let made = &draft.steps[made];
     let id = QuestionId::Found(made.id.clone());
     let answer = |word: &str, means: String| Answer::by_id(&id, word, means);
@@ -417,6 +444,10 @@ fn ask(
         answer("one", format!("the only one of {}; a run that finds several stops", instead.step)),
         answer("nothing", format!("what uses {} is left out with it", made.id)),
     ];
+    answers.extend(alike.map(|_| {
+        let means = "the first one, where all that it has is as it would be made; a run in which it is not stops";
+        answer("alike", means.to_owned())
+    }));
     if let Some(named) = named {
         answers.insert(0, answer("named", format!("`{named}` of {}; else {} is made", instead.step, made.id)));
     }

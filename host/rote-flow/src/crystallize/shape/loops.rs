@@ -4,8 +4,12 @@
 //! some of the items only, what tells those from the others is the condition of a query that showed exactly them, or
 //! the one member that they share and no other has, which is asked.
 
+mod columns;
+mod eye;
 mod made;
 mod rows;
+
+use std::fmt;
 
 use rote_plan::{Expression, Reference};
 use rote_types::{ResponseId, command};
@@ -18,14 +22,12 @@ use super::super::draft::{Draft, DraftStep};
 use super::super::path::{Segment, at, jq_of, path_of};
 use super::super::{pick, program};
 use super::conditions;
+use eye::Told;
 use rows::Rows;
 
 use crate::FlowError;
 use crate::literals::replace_references;
-use crate::question::{Answer, Evidence, Place, Question, QuestionId};
-
-/// Members that say which things are meant, before all others.
-const TELLING: [&str; 6] = ["state", "status", "type", "archived", "milestone", "label"];
+use crate::question::QuestionId;
 
 /// A list in an answer, or one that a program makes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,34 +84,62 @@ enum Meant {
     All,
     /// A jq condition on one item.
     Those(String),
+    /// Those from one place on, or up to one: `[3:]`.
+    Range(String),
     /// Nobody knows.
     These,
+}
+
+impl Meant {
+    /// The program that gives these items of a list; none where nobody knows.
+    fn items(&self, list: &List) -> Option<String> {
+        match self {
+            Self::All => Some(list.items()),
+            Self::Those(condition) => Some(format!("{} | select({condition})", list.items())),
+            Self::Range(range) => Some(format!("{}{range}[]", list.jq())),
+            Self::These => None,
+        }
+    }
+}
+
+impl fmt::Display for Meant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Those(condition) => write!(f, " with `{condition}`"),
+            Self::Range(range) => write!(f, " in `{range}`"),
+            Self::All | Self::These => Ok(()),
+        }
+    }
 }
 
 /// Folds repetitions.
 pub(crate) fn fold(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
     conditions::leave_out_polls(cx, draft);
+    columns::reckon(cx, draft, desk)?;
     let mut merged = Vec::new();
-    for group in groups(cx, draft) {
+    for group in groups(cx, draft, desk) {
         if group.members.iter().any(|member| draft.steps[member.position].for_each.is_some()) {
             continue;
         }
         let Some(items) = items(cx, draft, &group) else { continue };
         let indexes: Vec<usize> = group.members.iter().map(|member| member.index).collect();
-        let Some(rows) = Rows::of(cx, draft, &group).filter(|rows| !is_apart(cx, draft, (&group, rows), &indexes))
-        else {
-            continue;
+        let rows = match Rows::of(cx, draft, &group) {
+            Some(rows) => apart(cx, draft, (&group, &rows), &indexes).map_or(Ok(rows), Err),
+            None => Err("what uses their answers is not the same for each"),
+        };
+        let rows = match rows {
+            Ok(rows) => rows,
+            Err(why) => {
+                why_not(draft, &group, why, desk);
+                continue;
+            }
         };
         let meant = meant(cx, draft, &group, &items, &indexes, desk)?;
-        let condition = match meant {
-            Meant::All => None,
-            Meant::Those(condition) => Some(condition),
-            Meant::These => continue,
-        };
+        let Some(program) = meant.items(&group.array) else { continue };
         let other = between(cx, draft, &group).find(|id| !merged.contains(id));
-        note(draft, &group, (condition.as_deref(), items.len()), other, desk);
+        note(draft, &group, (&meant, items.len()), other, desk);
         merged.extend(group.members.iter().skip(1).map(|member| draft.steps[member.position].id.clone()));
-        merge(cx, draft, group, condition);
+        merge(cx, draft, group, program);
         for idle in rows.idle {
             draft.steps[idle].out = Some("nothing that stays uses it".to_owned());
         }
@@ -121,16 +151,46 @@ pub(crate) fn fold(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
         }
     }
     draft.steps.retain(|step| !merged.contains(&step.id));
+    for step in &draft.steps {
+        desk.unasked(&QuestionId::Loop(step.id.clone()), || alone(cx, draft, step));
+    }
     made::places(cx, draft, desk)
 }
 
-/// Whether the calls cannot be one step: their order is not that of the list, or something that is not of it belongs to one of them.
-fn is_apart(cx: &Context<'_>, draft: &Draft, (group, rows): (&Group, &Rows), indexes: &[usize]) -> bool {
+/// Why calls cannot be one step: their order is not that of the list, or something that is not of it belongs to one of them.
+fn apart(cx: &Context<'_>, draft: &Draft, (group, rows): (&Group, &Rows), indexes: &[usize]) -> Option<&'static str> {
     let ascending = indexes.windows(2).all(|pair| pair[0] < pair[1]);
-    !ascending
-        || is_interrupted(cx, draft, group, rows)
-        || is_page(cx, draft, group)
-        || is_asked(cx, draft, group, rows)
+    [
+        (!ascending, "they were not made in the order of the list"),
+        (is_interrupted(cx, draft, group, rows), "a write of something else stands between them"),
+        (is_page(cx, draft, group), "the list is one of several pages"),
+        (is_asked(cx, draft, group, rows), "something was asked before single ones of them"),
+    ]
+    .into_iter()
+    .find_map(|(is_so, why)| is_so.then_some(why))
+}
+
+/// Says why the calls of a group are not one step.
+fn why_not(draft: &Draft, group: &Group, why: &str, desk: &mut Desk) {
+    let ids: Vec<&str> = group.members.iter().map(|member| draft.steps[member.position].id.as_str()).collect();
+    for id in &ids {
+        let why = || format!("{} are not one step for each of `{}`: {why}", ids.join(", "), group.array.jq());
+        desk.unasked(&QuestionId::Loop((*id).to_owned()), why);
+    }
+}
+
+/// Why a step is not one of a repetition.
+fn alone(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> String {
+    let call = step.call(cx.trace);
+    let same = |other: &&DraftStep| other.id != step.id && other.call(cx.trace).tool == call.tool;
+    let others: Vec<&str> = draft.steps.iter().filter(same).map(|other| other.id.as_str()).collect();
+    if step.for_each.is_some() {
+        return format!("{} is made for each already", step.id);
+    }
+    if others.is_empty() {
+        return format!("no other step calls {}", call.tool);
+    }
+    format!("{} and {} differ in more than the item of one list that they take", step.id, others.join(", "))
 }
 
 /// Each item that the arguments take, and the arguments with that one as the item at hand.
@@ -160,6 +220,9 @@ fn indexed(jq: &str) -> Option<(List, usize, String)> {
         let Segment::Index(index) = path[at] else { return None };
         return Some((List::At(path[..at].to_vec()), index, jq_of(&path[at + 1..])));
     }
+    if let Some(found) = indexed_further(jq) {
+        return Some(found);
+    }
     let (made, index, rest) = made_item(jq)?;
     let further = rest.strip_prefix('|').map(str::trim);
     let rest = match further {
@@ -171,6 +234,18 @@ fn indexed(jq: &str) -> Option<(List, usize, String)> {
     // What is not behind a pipe may be of the whole answer: `[…][0].price - .discount`.
     let is_of_item = further.is_some() || program::stages(&rest).first().is_some_and(|first| path_of(first).is_some());
     is_of_item.then_some((List::Of(made), index, rest))
+}
+
+/// The same of an item with which something is done: `.items[0] | .weight * 2`.
+fn indexed_further(jq: &str) -> Option<(List, usize, String)> {
+    let stages = program::stages(jq);
+    let (first, further) = stages.split_first().filter(|(_, further)| !further.is_empty())?;
+    let path = path_of(first)?;
+    let at = path.iter().position(|segment| matches!(segment, Segment::Index(_)))?;
+    let Segment::Index(index) = path[at] else { return None };
+    let further = further.iter().map(|stage| stage.trim()).collect::<Vec<_>>().join(" | ");
+    let rest = if at + 1 == path.len() { further } else { format!("{} | {further}", jq_of(&path[at + 1..])) };
+    Some((List::At(path[..at].to_vec()), index, rest))
 }
 
 /// What a program takes by its place of what it makes or chooses: what gives the list, the place, and what stands behind it.
@@ -197,7 +272,7 @@ fn chosen_item(jq: &str) -> Option<(String, usize, String)> {
     (program::names(&chooses, &["select"])).then(|| (format!("{chooses} | {}[]", jq_of(&path[..at])), index, rest))
 }
 
-fn groups(cx: &Context<'_>, draft: &Draft) -> Vec<Group> {
+fn groups(cx: &Context<'_>, draft: &Draft, desk: &Desk) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (position, step) in draft.steps.iter().enumerate() {
         if step.out.is_some() || step.broken.is_some() || step.for_each.is_some() || step.calls.len() != 1 {
@@ -216,7 +291,9 @@ fn groups(cx: &Context<'_>, draft: &Draft) -> Vec<Group> {
             }
         }
     }
-    groups.retain(|group| group.members.len() >= 2);
+    // One call is for each of something where somebody says of what.
+    let said = |member: &Member| desk.is_answered(&QuestionId::Loop(draft.steps[member.position].id.clone()));
+    groups.retain(|group| group.members.len() >= 2 || group.members.iter().any(said));
     groups
 }
 
@@ -315,13 +392,38 @@ fn meant(
     if let Some(condition) = pick::condition(cx, response, &array, indexes) {
         return Ok(Meant::Those(condition));
     }
-    let told = predicate(items, indexes).map(|(field, value)| format!("{} == {value}", jq_of(&[Segment::Key(field)])));
-    let Some(condition) = told.filter(|condition| gives(cx, response, &array, condition, indexes)) else {
-        let message = format!("`{id}` cannot be `filter`: nothing tells the items that were taken from the others");
-        return if given.is_some() { Err(FlowError::Usage { message }) } else { Ok(Meant::These) };
+    if let Some(range) = eye::range(cx, response, &array, indexes) {
+        return Ok(Meant::Range(range));
+    }
+    let partial = eye::Partial { cx, step: first, items, indexes, response, array: &array };
+    let holds = |condition: &String| gives(cx, response, &array, condition, indexes);
+    let told = match eye::told(items, indexes) {
+        Told::By(condition) if holds(&condition) => {
+            let question = partial.question(id, &condition);
+            return Ok(if desk.ask(question)? == "filter" { Meant::Those(condition) } else { Meant::These });
+        }
+        Told::By(_) => Vec::new(),
+        Told::Otherwise(conditions) => conditions.into_iter().filter(holds).collect(),
     };
-    let question = question(cx, first, id, &condition, (items, indexes), (response, &array));
-    Ok(if desk.ask(question)? == "filter" { Meant::Those(condition) } else { Meant::These })
+    if given.as_deref() == Some("filter") {
+        let message = format!("`{id}` cannot be `filter`: nothing tells the items that were taken from the others");
+        return Err(FlowError::Usage { message });
+    }
+    // What was chosen one by one was chosen for what it is.
+    if first.is_write(cx.trace) && !is_chosen(cx, draft, group) {
+        desk.ask(partial.by_eye(id, &told))?;
+    }
+    Ok(Meant::These)
+}
+
+/// Whether each of the items was chosen for what it is, by a query or by what was typed.
+fn is_chosen(cx: &Context<'_>, draft: &Draft, group: &Group) -> bool {
+    group.members.iter().all(|member| {
+        let step = &draft.steps[member.position];
+        let takes = |jq: &str| indexed(jq).is_some_and(|(array, at, _)| array == group.array && at == member.index);
+        let mut references = step.arguments.references().into_iter().filter(|reference| takes(&reference.jq));
+        references.any(|reference| pick::told_apart(cx, draft, step, reference).is_some())
+    })
 }
 
 /// Whether a condition holds for exactly these items.
@@ -329,56 +431,6 @@ fn gives(cx: &Context<'_>, response: ResponseId, array: &str, condition: &str, i
     let wanted: Vec<Value> = indexes.iter().map(|index| Value::from(*index)).collect();
     let jq = format!("[{array}[]] | to_entries[] | select(.value | ({condition})) | .key");
     cx.outputs(response, &jq).is_ok_and(|outputs| *outputs == wanted)
-}
-
-/// The one member whose value these items share and no other has.
-fn predicate(items: &[Value], indexes: &[usize]) -> Option<(String, Value)> {
-    let shared = |(name, value): (&String, &Value)| {
-        let has = |index: usize| items[index].get(name) == Some(value);
-        let scalar = !matches!(value, Value::Array(_) | Value::Object(_) | Value::Null);
-        let right = (0..items.len()).all(|index| has(index) == indexes.contains(&index));
-        (scalar && right).then(|| (name.clone(), value.clone()))
-    };
-    let found: Vec<(String, Value)> = items.get(indexes[0])?.as_object()?.iter().filter_map(shared).collect();
-    let telling = found.iter().find(|(name, _)| TELLING.contains(&name.as_str()));
-    telling.or(if found.len() == 1 { found.first() } else { None }).cloned()
-}
-
-fn question(
-    cx: &Context<'_>,
-    first: &DraftStep,
-    id: QuestionId,
-    condition: &str,
-    (items, indexes): (&[Value], &[usize]),
-    (response, array): (ResponseId, &str),
-) -> Question {
-    let answer = |word: &str, means: String| Answer::new(word, means, command("--loop").assignment(&first.id, word));
-    let left = (0..items.len()).filter(|index| !indexes.contains(index)).take(3);
-    let evidence = left.map(|index| Evidence {
-        what: "was left out".to_owned(),
-        response: Some(response),
-        jq: Some(format!("{array}[{index}]")),
-        value: items[index].clone(),
-    });
-    Question {
-        kind: id.kind(),
-        ask: format!(
-            "{} and those like it take {} of {} items of {response} `{array}`: those with `{condition}`?",
-            first.id,
-            indexes.len(),
-            items.len()
-        ),
-        places: vec![Place { step: first.id.clone(), pointer: String::new() }],
-        evidence: evidence.collect(),
-        answers: vec![
-            answer("filter", format!("one call for each item with `{condition}`")),
-            answer("no", "these positions and no others".to_owned()),
-        ],
-        taken: "filter".to_owned(),
-        writes: first.is_write(cx.trace),
-        open: true,
-        id,
-    }
 }
 
 /// The other writes between the members of a group.
@@ -390,11 +442,10 @@ fn between(cx: &Context<'_>, draft: &Draft, group: &Group) -> impl Iterator<Item
     writes.map(|step| step.id.clone())
 }
 
-fn note(draft: &Draft, group: &Group, (condition, of): (Option<&str>, usize), other: Option<String>, desk: &mut Desk) {
+fn note(draft: &Draft, group: &Group, (meant, of): (&Meant, usize), other: Option<String>, desk: &mut Desk) {
     let ids: Vec<&str> = group.members.iter().map(|member| draft.steps[member.position].id.as_str()).collect();
-    let with = condition.map_or_else(String::new, |condition| format!(" with `{condition}`"));
     let (array, source, all, id) = (group.array.jq(), &group.source, ids.join(", "), ids[0]);
-    let mut text = format!("{all} repeat for each of {array} of {source}{with} ({} of {of}), as {id}", ids.len());
+    let mut text = format!("{all} repeat for each of {array} of {source}{meant} ({} of {of}), as {id}", ids.len());
     if let Some(other) = other {
         text.push_str(&format!("; {id} is made for all of them before {other} is, which stood between them"));
     }
@@ -402,14 +453,12 @@ fn note(draft: &Draft, group: &Group, (condition, of): (Option<&str>, usize), ot
 }
 
 /// Makes the first of them the step for all; the others are taken out by the caller.
-fn merge(cx: &Context<'_>, draft: &mut Draft, group: Group, condition: Option<String>) {
+fn merge(cx: &Context<'_>, draft: &mut Draft, group: Group, program: String) {
     let calls = group.members.iter().map(|member| draft.steps[member.position].calls[0]).collect();
-    let array = group.array.items();
-    let filter = condition.map_or_else(String::new, |condition| format!(" | select({condition})"));
     let first = &mut draft.steps[group.members[0].position];
     first.calls = calls;
     first.arguments = group.arguments;
     first.in_order = first.is_write(cx.trace);
-    let items = Reference { each: true, ..Reference::new(group.source, format!("{array}{filter}")) };
+    let items = Reference { each: true, ..Reference::new(group.source, program) };
     first.for_each = Some(Expression::From(items));
 }

@@ -5,12 +5,14 @@ use rote_types::command;
 use serde_json::Value;
 
 use crate::FlowError;
+use crate::crystallize::chance::tells;
 use crate::crystallize::closure;
 use crate::crystallize::context::Context;
 use crate::crystallize::desk::Desk;
 use crate::crystallize::draft::{Draft, DraftStep};
 use crate::crystallize::link::{numbers, place_name};
-use crate::crystallize::program::made_list;
+use crate::crystallize::path::path_of;
+use crate::crystallize::program::{has_hundredths, made_list, stages, with_hundredths};
 use crate::crystallize::words::joined;
 use crate::literals::{references, replace, walk_literals};
 use crate::question::{Answer, Evidence, Question, QuestionId};
@@ -19,8 +21,6 @@ use crate::question::{Answer, Evidence, Question, QuestionId};
 const COUNTED: &str = "counted";
 /// The answer that writes a number as it is in each run.
 const TAKEN: &str = "taken";
-/// Fewest digits, less one, of a number that is not equal to another one by chance.
-const MIN_DIGITS: usize = 2;
 
 /// What a number of a text is in each run.
 enum What {
@@ -46,6 +46,7 @@ struct Known {
 pub(super) fn ask(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
     let mut kept = closure::needed(cx.trace, draft);
     let mut known: Vec<Known> = kept.iter().filter_map(|at| counted(cx, draft, &draft.steps[*at])).collect();
+    known.extend(kept.iter().filter_map(|at| all_of(cx, draft, &draft.steps[*at])));
     known.extend(kept.iter().flat_map(|at| listed(cx, draft, &draft.steps[*at])));
     kept.retain(|at| draft.steps[*at].is_write(cx.trace) && draft.steps[*at].for_each.is_none());
     known.extend(kept.iter().flat_map(|at| amounts(cx, &draft.steps[*at])));
@@ -114,14 +115,7 @@ impl Known {
 
     /// The reference that gives it as it was written: with hundredths, where it was.
     fn written(&self, from: &Reference, text: &str) -> Reference {
-        let hundredths = text.rsplit_once('.').is_some_and(|(_, rest)| rest.len() == 2);
-        if !hundredths {
-            return from.clone();
-        }
-        let jq = format!(
-            "({}) | (. * 100 | round | tostring | (if length < 3 then \"00\"[length - 1:] + . else . end)) | .[:-2] + \".\" + .[-2:]",
-            from.jq
-        );
+        let jq = if has_hundredths(text) { with_hundredths(&from.jq) } else { from.jq.clone() };
         Reference { jq, ..from.clone() }
     }
 
@@ -161,7 +155,8 @@ fn amounts(cx: &Context<'_>, step: &DraftStep) -> Vec<Known> {
     let mut read = Vec::new();
     references(&step.arguments, &mut |pointer, from| {
         let number = step.call(cx.trace).arguments.pointer(pointer).and_then(Value::as_f64);
-        let told = number.filter(|number| number.to_string().len() > MIN_DIGITS && !from.each);
+        let counts = from.jq.ends_with("length");
+        let told = number.filter(|number| (tells(&Value::from(*number)) || counts) && !from.each);
         read.extend(told.map(|number| Known {
             what: What::Amount,
             number,
@@ -208,6 +203,19 @@ fn counted(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Option<Known> {
     };
     let from = from.filter(|from| from.with.is_empty() && gives(from).is_some());
     Some(count(step.id.clone(), step.calls.len(), step, from))
+}
+
+/// The list of which a loop is for a part: `3 of 5`.
+fn all_of(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Option<Known> {
+    let Some(Expression::From(items)) = step.for_each.as_ref().filter(|_| step.calls.len() > 1) else { return None };
+    let source = draft.steps.iter().find(|one| one.id == items.step).filter(|one| one.is_one())?;
+    let list = stages(&items.jq).first().and_then(|first| Some(first.split_once('[')?.0.trim().to_owned()))?;
+    path_of(&list).filter(|_| items.with.is_empty())?;
+    let from = Reference { jq: format!("{list} | length"), each: false, ..items.clone() };
+    let response = source.call(cx.trace).response;
+    let things = cx.result(response, &from.jq).ok()?.as_u64().and_then(|things| usize::try_from(things).ok())?;
+    let is_part = things > step.calls.len() && cx.result(response, &list).is_ok_and(|list| list.is_array());
+    is_part.then(|| count(format!("the list `{list}` of {}", items.step), things, step, Some(from)))
 }
 
 fn count(of: String, things: usize, step: &DraftStep, from: Option<Reference>) -> Known {

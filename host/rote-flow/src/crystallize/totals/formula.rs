@@ -3,6 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rote_plan::Expression;
+use serde_json::Value;
+
+use crate::crystallize::chance::{tells, times};
+use crate::crystallize::context::names_id;
 
 /// Most numbers beside a total that are tried in pairs.
 const MAX_BESIDE: usize = 16;
@@ -29,6 +33,8 @@ pub(super) struct Amount {
     pub(super) number: f64,
     /// Where it comes from; none when it is the same in each run.
     pub(super) from: Option<Expression>,
+    /// A call behind what printed it sends it as it is: it was looked at for that.
+    pub(super) is_sent: bool,
     /// What it is reckoned from, by position: that is not reckoned from it.
     pub(super) of: BTreeSet<usize>,
 }
@@ -37,6 +43,8 @@ pub(super) struct Amount {
 #[derive(Clone, PartialEq)]
 pub(super) struct Term {
     pub(super) minus: bool,
+    /// How many times it is taken.
+    pub(super) times: u8,
     /// Positions among the numbers.
     pub(super) factors: Vec<usize>,
 }
@@ -45,7 +53,7 @@ pub(super) struct Term {
 pub(super) type Formula = Vec<Term>;
 
 fn plus(factors: Vec<usize>) -> Term {
-    Term { minus: false, factors }
+    Term { minus: false, times: 1, factors }
 }
 
 fn is_named(amount: &Amount, words: &[&str]) -> bool {
@@ -60,6 +68,7 @@ pub(super) fn formulas(amounts: &[Amount], total: usize) -> Vec<Formula> {
     let near = |formula: &Formula| {
         let product = |term: &Term| {
             let product: f64 = term.factors.iter().map(|at| amounts[*at].number).product();
+            let product = product * f64::from(term.times);
             if term.minus { -product } else { product }
         };
         let value: f64 = formula.iter().map(product).sum();
@@ -67,11 +76,28 @@ pub(super) fn formulas(amounts: &[Amount], total: usize) -> Vec<Formula> {
     };
     let changes =
         |formula: &Formula| formula.iter().flat_map(|term| &term.factors).any(|at| amounts[*at].from.is_some());
-    let mut all = listed(amounts, &others);
-    all.extend(beside(amounts, total, &others));
-    all.retain(|formula| !formula.is_empty() && near(formula) && changes(formula));
+    // What is short is equal to most of what can be reckoned.
+    let mut all = Vec::new();
+    if tells(&Value::from(amounts[total].number)) {
+        all.extend(listed(amounts, &others));
+        all.extend(beside(amounts, total, &others));
+    }
+    let fits = |formula: &Formula| !formula.is_empty() && near(formula) && changes(formula);
+    all.retain(fits);
+    if all.is_empty() {
+        all.extend(multiples(amounts, total, &others).into_iter().filter(fits));
+    }
     all.truncate(MAX_FORMULAS);
     all
+}
+
+/// What was printed and is sent nowhere, some times.
+fn multiples(amounts: &[Amount], total: usize, others: &[usize]) -> Vec<Formula> {
+    let Amount { name, number, .. } = &amounts[total];
+    let alone = others.iter().filter(|at| amounts[**at].pointer.is_none() && !amounts[**at].is_sent && !names_id(name));
+    let taken =
+        |at: &usize| Some(vec![Term { minus: false, times: times(amounts[*at].number, *number)?, factors: vec![*at] }]);
+    alone.filter_map(taken).collect()
 }
 
 /// Numbers beside a number and such that were printed: two of them multiplied, added or taken away, three added.
@@ -90,7 +116,7 @@ fn beside(amounts: &[Amount], total: usize, others: &[usize]) -> Vec<Formula> {
             }
             sums.push(vec![plus(vec![*one]), plus(vec![*other])]);
             for (more, less) in [(one, other), (other, one)].into_iter().filter(|_| is_named(&amounts[total], &LEFT)) {
-                rest.push(vec![plus(vec![*more]), Term { minus: true, factors: vec![*less] }]);
+                rest.push(vec![plus(vec![*more]), Term { minus: true, times: 1, factors: vec![*less] }]);
             }
             for third in beside[position + 1..].iter().filter(|third| *third > other && beside.len() <= MAX_IN_THREES) {
                 rest.push(vec![plus(vec![*one]), plus(vec![*other]), plus(vec![*third])]);
@@ -123,8 +149,11 @@ fn listed(amounts: &[Amount], others: &[usize]) -> Vec<Formula> {
 
 /// A formula in words.
 pub(super) fn said(amounts: &[Amount], formula: &Formula) -> String {
-    let term =
-        |term: &Term| term.factors.iter().map(|at| amounts[*at].label.as_str()).collect::<Vec<_>>().join(" times ");
+    let term = |term: &Term| {
+        let times = (term.times > 1).then(|| term.times.to_string());
+        let labels = term.factors.iter().map(|at| amounts[*at].label.clone());
+        times.into_iter().chain(labels).collect::<Vec<_>>().join(" times ")
+    };
     match formula.as_slice() {
         [first, _, ..] if formula.iter().all(|other| term(other) == term(first)) => {
             format!("the sum of {} of each", term(first))

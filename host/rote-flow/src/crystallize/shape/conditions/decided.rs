@@ -14,7 +14,6 @@ use super::super::super::draft::{Draft, DraftStep};
 use super::super::super::occurrences::names_title;
 use super::super::super::path::jq_of;
 use super::super::super::program::{Kind, conditions, names as has_word, string_literals, tokens};
-use super::super::super::words::places;
 use super::super::pages::arrays;
 use super::super::unread::turns_a_page;
 use super::looked::{Look, as_one, counts_places, makes};
@@ -68,7 +67,7 @@ fn printed(cx: &Context<'_>, draft: &Draft, (step, call): (&DraftStep, usize), q
     let outputs = cx.outputs(whole, &program).ok()?;
     let value = as_one(&outputs);
     let echoed = || answers_write && sends(read, &value);
-    if counts_places(&program) && outputs.iter().any(Value::is_number) || is_sent(cx, call, &value) || echoed() {
+    if counts_places(&program) && outputs.iter().any(Value::is_number) || cx.is_sent(call, &value) || echoed() {
         return None;
     }
     let none = nothing(cx, &source.id, whole, &program);
@@ -181,22 +180,6 @@ fn sends(write: &RecordedCall, value: &Value) -> bool {
     let mut found = false;
     walk_scalars(&write.arguments, String::new(), &mut |_, one| found |= rote_plan::text_of(one) == wanted);
     found
-}
-
-/// Whether a number or a text is sent by a call or one behind it, also as words of a text.
-fn is_sent(cx: &Context<'_>, call: usize, value: &Value) -> bool {
-    if !value.is_number() && !value.is_string() {
-        return false;
-    }
-    let wanted = rote_plan::text_of(value);
-    cx.trace.calls[call..].iter().any(|later| {
-        let mut found = false;
-        walk_scalars(&later.arguments, String::new(), &mut |_, one| {
-            let in_text = || one.as_str().is_some_and(|text| !places(text, &wanted).is_empty());
-            found |= rote_plan::text_of(one) == wanted || in_text();
-        });
-        found
-    })
 }
 
 /// Whether a program looks for a thing by an id or by what it is called: that is one of those that are found by their names.

@@ -160,14 +160,18 @@ fn is_in(name: &str, program: &str, asked: &Value) -> bool {
 }
 
 /// Asks whether a write is made only where it is again as it was seen.
-pub(super) fn question(cx: &Context<'_>, step: &DraftStep, looks: &[Look]) -> Question {
+pub(super) fn question(cx: &Context<'_>, draft: &Draft, step: &DraftStep, looks: &[Look]) -> Question {
     let id = &step.id;
     let when = |word: &str, means: String| Answer::new(word, means, command("--when").assignment(id, word));
     let mut answers = vec![when("no", format!("{id} is made in each run, whatever is seen then"))];
     let read: Vec<&str> =
         looks.iter().filter_map(|look| look.reading.as_ref().ok()).map(|reading| reading.says.as_str()).collect();
     if !read.is_empty() {
-        answers.push(when("yes", format!("{id} is made when {}", read.join(" and "))));
+        let is_used = draft.steps.iter().any(|other| other.out.is_none() && other.uses().any(|used| used == id));
+        let then = QuestionId::Found(id.clone());
+        let then = format!("; what uses it is asked then: `{then}`, which may be answered at once");
+        let then = if is_used && makes(cx, step) { then } else { String::new() };
+        answers.push(when("yes", format!("{id} is made when {}{then}", read.join(" and "))));
     }
     answers.extend(step.skip(cx.trace));
     let seen = |look: &Look| match &look.reading {

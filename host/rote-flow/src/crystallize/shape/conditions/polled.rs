@@ -1,5 +1,7 @@
 //! Reads that were made again and again until a member was another one: somebody waited. Whether a run waits, too, is asked.
 
+mod wait;
+
 use std::fmt;
 
 use rote_plan::{Comparison, Condition, Expression, Operator, Reference, Until};
@@ -14,6 +16,7 @@ use super::super::super::path::{Segment, at, jq_of};
 use crate::FlowError;
 use crate::crystallize::world::scalars;
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
+use wait::{WAIT, Wait};
 
 /// Words of the names of members that say how far something is, the likeliest first.
 const STATES: [&str; 10] =
@@ -23,10 +26,6 @@ const PARTS: [&str; 3] = ["progress", "percent", "complete"];
 /// Parts of words that say that something came to another end than it should.
 const ENDS: [&str; 10] =
     ["fail", "error", "cancel", "abort", "reject", "denied", "declined", "expired", "timeout", "crash"];
-/// Milliseconds between two reads.
-const PAUSE: u64 = 5_000;
-/// Most reads: an hour of them. The run's own time ends before that; it can be resumed then, and waits on.
-const MOST: usize = 720;
 
 /// Reads that waited, and the write behind them, if there is one.
 pub(super) struct Poll {
@@ -168,9 +167,13 @@ impl Poll {
     pub(super) fn apply(&self, cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
         let step = draft.steps[self.last].id.clone();
         let write = self.write.map(|write| draft.steps[write].id.clone());
-        let taken = desk.ask(self.question(cx, &step, write.as_deref()))?;
-        if taken == "wait" {
-            draft.steps[self.last].until = Some(self.until());
+        let id = QuestionId::When(step.clone());
+        let given = desk.given(&id, &[]);
+        let wait = given.as_deref().map(|word| Wait::read(&id, word)).transpose()?.flatten();
+        let said = given.as_deref().zip(wait).filter(|(word, _)| *word != WAIT);
+        let taken = desk.ask(self.question(cx, &step, write.as_deref(), said))?;
+        if taken.starts_with(WAIT) {
+            draft.steps[self.last].until = Some(self.until(wait.unwrap_or_default()));
             self.write.map(|write| draft.steps[write].relies.insert(step));
         } else if let (Some(write), "stop") = (self.write, taken.as_str()) {
             let guarded = &mut draft.steps[write].when;
@@ -183,7 +186,7 @@ impl Poll {
         Ok(())
     }
 
-    fn until(&self) -> Until {
+    fn until(&self, Wait { pause, most }: Wait) -> Until {
         let jq = jq_of(&self.path);
         let ends = ENDS.join("|");
         let never = format!("{jq} | strings | test(\"{ends}\"; \"i\")");
@@ -192,7 +195,7 @@ impl Poll {
         let is_word = matches!(self.target, Target::Is(Value::String(_)));
         let ends_differ = is_word && !self.before.iter().filter_map(Value::as_str).any(is_end);
         let never = ends_differ.then_some(never);
-        Until { jq: format!("{jq} {}", self.target.condition()), never, pause: PAUSE, most: MOST }
+        Until { jq: format!("{jq} {}", self.target.condition()), never, pause, most }
     }
 
     /// The condition that fails where it is not so.
@@ -204,7 +207,8 @@ impl Poll {
         Condition::Compare(Comparison { left, op: Operator::Exists, right: None })
     }
 
-    fn question(&self, cx: &Context<'_>, step: &str, write: Option<&str>) -> Question {
+    /// The question, with how long was said to be waited.
+    fn question(&self, cx: &Context<'_>, step: &str, write: Option<&str>, said: Option<(&str, Wait)>) -> Question {
         let id = QuestionId::When(step.to_owned());
         let (jq, value) = (jq_of(&self.path), &self.target);
         let flag = |word: &str| command("--when").assignment(step, word);
@@ -216,9 +220,10 @@ impl Poll {
             jq: Some(jq.clone()),
             value: cx.body(*response).and_then(|body| at(&body, &self.path).cloned()).unwrap_or_default(),
         };
-        let pause = PAUSE / 1_000;
-        let waits = format!("{step} is read every {pause} seconds until `{jq}` is {value}, for an hour at most");
-        let mut answers = vec![Answer::new("wait", waits, flag("wait"))];
+        let waits = |wait: Wait| format!("{step} is read {}", wait.said(&format!("`{jq}` is {value}")));
+        let other = format!("; `{WAIT}:10s/30m` waits 10 seconds each time, and 30 minutes at most");
+        let mut answers = vec![Answer::new(WAIT, waits(Wait::default()) + &other, flag(WAIT))];
+        answers.extend(said.map(|(word, wait)| Answer::new(word, waits(wait), flag(word))));
         answers.extend(write.map(|write| {
             Answer::new("stop", format!("the run fails before {write} where `{jq}` is not {value}"), flag("stop"))
         }));
@@ -234,7 +239,7 @@ impl Poll {
             places: vec![Place { step: step.to_owned(), pointer: String::new() }],
             evidence: self.responses.iter().filter(|response| **response != last).take(3).map(evidence).collect(),
             answers,
-            taken: "wait".to_owned(),
+            taken: WAIT.to_owned(),
             writes: write.is_some(),
             open: true,
             id,
