@@ -25,6 +25,7 @@ fn look(home: &TestHome, answer: &[&str]) {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test looks at files, and changes one, from outside")]
 fn row_17_and_28_a_flow_is_found_as_it_would_run() {
     let (home, server) = tracker();
     look(&home, &["--answer", "pick:s2/number=position"]);
@@ -114,6 +115,7 @@ fn row_23_a_flow_that_a_run_would_refuse_is_not_healthy() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test looks at files, and changes one, from outside")]
 fn row_43_a_new_crate_holds_what_it_is_built_with() {
     let home = home();
     says(&home, &["flow", "new", "rusty", "--lang", "rust"], 0, &["rusty/rote-sdk"]);
@@ -181,6 +183,7 @@ fn a_batch_makes_all_calls_or_ends_with_the_first_that_fails() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test looks at files, and changes one, from outside")]
 fn a_name_in_a_policy_that_is_none_of_a_tool_is_told_each_time() {
     let (home, _server) = tracker();
     let file = home.home().join("adapters/tracker/config/policies.json");
