@@ -129,13 +129,14 @@ pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), r
     Ok(())
 }
 
-/// Whether an answer says what came of a write. Of what could not be recorded nobody knows.
+/// Whether an answer says what came of a write: by its status, where it has one, else by being there, as `ResponseSummary::is_open`
+/// of a workspace has it. Of what could not be recorded nobody knows.
 fn is_told(finished: &Value) -> bool {
-    is_recorded(finished) && status(finished).is_some_and(|status| Effected::by(status) != Effected::Unknown)
-}
-
-fn status(finished: &Value) -> Option<u16> {
-    finished["status"].as_u64().and_then(|status| u16::try_from(status).ok())
+    let by = |status: &Value| {
+        let status = status.as_u64().and_then(|status| u16::try_from(status).ok());
+        status.is_some_and(|status| Effected::by(status) != Effected::Unknown)
+    };
+    is_recorded(finished) && finished.get("status").filter(|status| !status.is_null()).is_none_or(by)
 }
 
 /// Whether an answer came and its workspace has it.

@@ -41,8 +41,11 @@ fn a_write_of_a_run_is_open_until_it_is_known_what_came_of_it() {
     let (_dir, home) = home();
     let journal = open(&home);
     let done = |status: u16| json!({ "status": status });
-    let rows: [(&'static str, Value, bool); 9] = [
+    let rows: [(&'static str, Value, bool); 11] = [
         ("effect.finished", done(201), false),
+        // What ends well and has no status, as nothing has yet that is no request.
+        ("effect.finished", json!({"bytes": 3}), false),
+        ("effect.finished", json!({"status": 70_000}), true),
         ("effect.finished", done(404), false),
         ("effect.finished", done(302), true),
         ("effect.finished", done(500), true),
