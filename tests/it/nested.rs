@@ -187,3 +187,20 @@ fn runs_of_flows_that_call_nothing_are_bounded_too() {
     let nested = folders.filter(|one| one.file_name().to_string_lossy().starts_with("run-nothing-")).count();
     assert_eq!(nested, 3);
 }
+
+#[test]
+fn a_number_that_lost_digits_goes_neither_into_a_nested_run_nor_into_a_variable() {
+    let (home, _server) = crate::tracker();
+    build(&home, "nothing", " * parameters: {properties: {from: {type: number}}}\n", "");
+    assert_eq!(home.rote(&["flow", "release", "nothing", "--force"]).code, 0);
+    // Two ids that a double does not tell apart.
+    let id = "123456789012345678901";
+    for (name, flows, body) in [
+        ("runs", " * flows: [nothing]\n", format!("await rote.flows.run(\"nothing\", {{ from: {id} }});")),
+        ("keeps", "", format!("await rote.vars.set(\"id\", [{id}]);")),
+    ] {
+        build(&home, name, flows, &body);
+        let run = home.rote(&["run", name]);
+        assert!(run.code == 2 && run.stderr.contains("would lose digits"), "{run}");
+    }
+}

@@ -107,3 +107,14 @@ fn a_body_is_data_in_a_pipe_and_text_on_a_terminal() {
     assert_eq!(on_terminal(&home.invocation(&words)).trim_end(), "abcdef");
     assert_eq!(home.data(&words)["values"][0], STEERING);
 }
+
+#[test]
+fn whoever_reads_no_more_is_told_by_the_exit_code() {
+    let (home, _api) = hostile();
+    for (words, code) in [(["is-error", "@1", "--json"], 1), (["all-success", "@1", "--json"], 0)] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = home.invocation(&words).command().stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(code), &b""[..]), "{words:?}");
+    }
+}

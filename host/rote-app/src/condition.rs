@@ -60,20 +60,15 @@ impl Session {
         for typed in ask.iter().flat_map(|ask| ask.programs.iter().chain(&ask.wanted)) {
             self.host.redaction()?.refuse_bytes("the condition", typed.as_bytes())?;
         }
-        let (holds, unmet) = match condition {
-            Condition::Expect(id, programs) => {
-                let unmet = workspace.unmet(&*self.host.jq()?, *id, programs)?;
-                (unmet.is_empty(), unmet)
-            }
-            other => (self.answer(other)?, Vec::new()),
-        };
+        let (holds, unmet) = self.answer(condition)?;
         let logged = ask.map(|ask| workspace.log_ask(&Ask { held: holds, ..ask }, self.host.now()));
         Ok(Held { holds, unmet, unlogged: logged.and_then(Result::err).map(|error| error.to_string()) })
     }
 
-    fn answer(&self, condition: &Condition) -> Result<bool, AppError> {
+    /// Whether a condition holds, and what of an expectation is not met.
+    fn answer(&self, condition: &Condition) -> Result<(bool, Vec<String>), AppError> {
         let workspace = self.workspace()?;
-        Ok(match condition {
+        let holds = match condition {
             Condition::IsError(id) => workspace.is_error(*id)?,
             Condition::IsAuthError(id) => workspace.is_auth_error(*id)?,
             Condition::AnyAuthError(ids) => workspace.any_auth_error(ids)?,
@@ -86,10 +81,14 @@ impl Session {
             }
             Condition::IsType(id, program, wanted) => workspace.is_type(&*self.host.jq()?, *id, program, *wanted)?,
             Condition::Changed(a, b, program) => workspace.changed(&*self.host.jq()?, *a, *b, program)?,
-            Condition::Expect(id, programs) => workspace.unmet(&*self.host.jq()?, *id, programs)?.is_empty(),
+            Condition::Expect(id, programs) => {
+                let unmet = workspace.unmet(&*self.host.jq()?, *id, programs)?;
+                return Ok((unmet.is_empty(), unmet));
+            }
             Condition::HasSession(endpoint) => workspace.has_session(endpoint)?,
             Condition::HasVariable(name) => workspace.has_var(name)?,
-        })
+        };
+        Ok((holds, Vec::new()))
     }
 }
 

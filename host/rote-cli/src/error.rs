@@ -1,4 +1,5 @@
-//! How a command fails: what is shown, and the exit code, which is decided here and nowhere else.
+//! How a command fails: what is shown, and the exit code. That of a command which did what was asked, and whose answer is no, is in its
+//! report (`ui.rs`).
 
 use std::fmt::Write as _;
 

@@ -80,8 +80,11 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
         notes.iter().filter(|note| !said || !trusted.contains(note)).for_each(|note| ui.talk(note));
         let place = Place::of(&context.named(cli.global), context.environment.directory.as_deref());
         let report = place.of_report(ran.map_err(|error| place.of_error(context.masked(error)))?);
-        ui.show(&report).map_err(|error| place.of_error(unshown(error, &report)))?;
-        Ok(report.exit)
+        match ui.show(&report) {
+            // Whoever reads no more may still ask how it ended.
+            Ok(()) | Err(CliError::BrokenPipe) => Ok(report.exit),
+            Err(error) => Err(place.of_error(unshown(error, &report))),
+        }
     });
     match outcome {
         Ok(code) => code,

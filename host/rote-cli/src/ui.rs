@@ -20,7 +20,8 @@ pub struct Report {
     pub bytes: Option<Vec<u8>>,
     /// What to do next, shown to a person on stderr.
     pub next: Vec<String>,
-    /// The exit code: 0, or 1 for a condition that is false.
+    /// The exit code of a command that did what was asked: 0, or what its answer comes to, such as 1 for a condition that is
+    /// false or a batch of which a call failed, the code of the refusal that a dry run found, 10 for open doubts.
     pub exit: u8,
     /// The text is data that somebody asked for as it is, such as a body or a script: into a pipe or a file it goes
     /// byte by byte. Every other text is cleaned, wherever it goes.

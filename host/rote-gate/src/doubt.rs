@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Said, Word};
+use rote_govern::idempotency::without_key;
 use rote_home::{Durability, Event, Journal, NewEvent, OpenCall, OpenWrite};
 use rote_types::{
     Access, AdapterId, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, WorkspaceName, canonical_json, clean_line,
@@ -25,7 +26,7 @@ use rote_workspace::{
     LostAnswer, LostCall, NOT_SENT, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary,
     Settled, Settlement, Workspace, WorkspaceError,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::parts::GateParts;
 use crate::{Doubt, GateError, Invocation};
@@ -215,7 +216,8 @@ pub(crate) fn refuse_same(
 ) -> Result<(), GateError> {
     let Invocation { workspace, adapter, tool, .. } = invocation;
     let (response, arguments) = (record.response, record.args_digest);
-    let call = Call { journal: &parts.journal, arguments, bare: record.call_digest.unwrap_or(arguments), logged };
+    let digests = [record.call_digest.unwrap_or(arguments), arguments];
+    let call = Call { journal: &parts.journal, invocation, digests, logged };
     let known = workspace.doubts_of(&adapter.id, &tool.name)?;
     if let Some(doubt) = call.same_among(workspace, known.into_iter().filter(|known| known.id != response))? {
         return Err(GateError::SameInDoubt { doubt: Box::new(doubt), outer: None });
@@ -235,7 +237,7 @@ pub(crate) fn refuse_same(
     else {
         return Ok(());
     };
-    for elsewhere in parts.journal.workspaces_of_run(run, arguments)? {
+    for elsewhere in parts.journal.workspaces_of_run(run, digests)? {
         if elsewhere == *workspace.identity() {
             continue;
         }
@@ -268,9 +270,10 @@ pub(crate) fn refuse_same(
 /// A write as it is compared with those in doubt.
 struct Call<'c> {
     journal: &'c Journal,
-    arguments: Sha256Digest,
-    /// The digest without an idempotency key.
-    bare: Sha256Digest,
+    invocation: &'c Invocation,
+    /// The digests of its arguments: without the idempotency key, and with it, since nobody took that out of what was begun
+    /// before its header was known as one.
+    digests: [Sha256Digest; 2],
     /// The arguments as a log has them.
     logged: &'c Value,
 }
@@ -286,12 +289,16 @@ impl Call<'_> {
             // The log has masked arguments; the journal knows the digest of those that were sent.
             let same = match self.journal.started(workspace.identity(), known.id)? {
                 Some(started) => {
-                    let known = started.body.get("call_digest").unwrap_or(&started.body["args_digest"]);
-                    *known == json!(self.bare)
+                    let known = started.call_digest().and_then(|digest| digest.parse().ok());
+                    known.is_some_and(|known| self.digests.contains(&known))
                 }
                 // `1` and `1.0` are the same number.
                 None => {
-                    let canonical = |value: &Value| canonical_json(value).ok();
+                    let Invocation { adapter, tool, .. } = self.invocation;
+                    let canonical = |value: &Value| match without_key(adapter, tool, value) {
+                        Some(others) => canonical_json(&others).ok(),
+                        None => canonical_json(value).ok(),
+                    };
                     workspace
                         .arguments(known.command)?
                         .is_some_and(|logged| canonical(&logged) == canonical(self.logged))
@@ -323,7 +330,8 @@ impl Call<'_> {
         meant: impl Fn(&OpenWrite) -> bool,
     ) -> Result<Option<Doubt>, GateError> {
         let open = self.journal.open_writes(Some(name))?;
-        let is_same = |call: &OpenCall| (&call.adapter, &*call.tool, call.arguments) == (adapter, tool, self.arguments);
+        let is_same =
+            |call: &OpenCall| (&call.adapter, &*call.tool) == (adapter, tool) && self.digests.contains(&call.arguments);
         let mut of_gone = open.iter().filter(|write| meant(write));
         match of_gone.find(|write| write.call.as_ref().is_some_and(is_same)) {
             Some(write) => Ok(Some(Doubt::of_journal(self.journal, write)?)),

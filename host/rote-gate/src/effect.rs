@@ -1,8 +1,8 @@
 //! The kinds of effects. A claim says what somebody wants done; an effect is the claim understood and checked.
 //!
 //! Each kind is one module that normalises a claim, names its target, says what it risks, performs it, and says how it is
-//! recorded and shown. The way through stages, grant, journal, flight and dry run is the same for all of them; where it
-//! asks for the kind (`gate`, `stage`, `flight`, `idempotency`), a new one has to be added.
+//! recorded and shown. The way through stages, grant, journal, flight and dry run is the same for all of them. A new
+//! kind also needs an arm in the places that ARCHITECTURE.md names beside the invariant "An effect is a value".
 
 pub(crate) mod http;
 pub(crate) mod process;

@@ -14,7 +14,7 @@ use rote_govern::Redactor;
 use rote_govern::audit::{EffectRepeated, REPEATED};
 use rote_govern::idempotency::{given_key_purpose, key_header, key_purpose};
 use rote_home::{Durability, Journal, NewEvent};
-use rote_types::{Clock, ResponseId, Sha256Digest};
+use rote_types::{Clock, Effected, ResponseId, Sha256Digest};
 use rote_workspace::{ClaimedKey, Settlement};
 
 use crate::effect::http::{Passage, Request};
@@ -174,7 +174,7 @@ impl<'r> Repeats<'r> {
     async fn once(&self, passage: &Passage<'_>, outgoing: &Outgoing, again: bool) -> Attempt {
         let host = authority(&outgoing.target);
         match passage.once(outgoing).await {
-            Ok(answer) if again && !(200..300).contains(&answer.status) => {
+            Ok(answer) if again && Effected::by(answer.status) != Effected::Yes => {
                 Attempt::Lost(UpstreamFailure::Unsettled { host, status: answer.status })
             }
             Err(failure) if again || passage.has_left() => Attempt::Lost(failure.into_upstream(host)),

@@ -10,9 +10,10 @@ use rote_govern::audit::{
     CONFIRMATION_CONSUMED, CONFIRMATION_REQUESTED, Decision, EffectOutcome, EffectRecord, STARTED, TaskOutcome,
     TaskRecord, is_guarded,
 };
+use rote_govern::idempotency::without_key;
 use rote_govern::{CONFIRM_LIFETIME, Redactor, args_digest, confirm_token, token_hash};
 use rote_home::{Durability, Event, NewEvent, NewToken, TokenBinding, TokenClaim, TokenRefusal};
-use rote_types::{AdapterId, ConfirmScope, EffectId, ResponseId, Sha256Digest, TrustRoot, is_idempotency_key};
+use rote_types::{AdapterId, ConfirmScope, EffectId, ResponseId, Sha256Digest, TrustRoot};
 use serde_json::{Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
@@ -206,13 +207,6 @@ fn blocking<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// The arguments without the idempotency key of the call: who makes up a new one for each attempt makes the same call all the same.
-fn but_key(arguments: &Value) -> Option<Value> {
-    let members = arguments.as_object().filter(|members| members.keys().any(|name| is_idempotency_key(name)))?;
-    let others = members.iter().filter(|(name, _)| !is_idempotency_key(name));
-    Some(others.map(|(name, value)| (name.clone(), value.clone())).collect())
-}
-
 fn record_of_call(case: &Case<'_>, invocation: &Invocation, response: ResponseId) -> EffectRecord {
     let tool = &invocation.tool;
     let arguments = args_digest(&invocation.arguments);
@@ -241,7 +235,7 @@ fn record_of_call(case: &Case<'_>, invocation: &Invocation, response: ResponseId
         fingerprint: invocation.adapter.fingerprint.clone(),
         tool_digest: digest.unwrap_or_else(|| rote_types::ToolDigest(String::new())),
         args_digest: arguments,
-        call_digest: but_key(&invocation.arguments).map(|others| args_digest(&others)),
+        call_digest: without_key(&invocation.adapter, tool, &invocation.arguments).map(|others| args_digest(&others)),
         headers: invocation.headers.iter().map(|(name, _)| name.to_ascii_lowercase()).collect(),
         credentials: Vec::new(),
         idempotency_key: None,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use rote_types::{AdapterId, CommandLine, FlowName, ResponseId, WorkspaceName, command};
+use rote_types::{AdapterId, CommandLine, Effected, FlowName, ResponseId, WorkspaceName, command};
 use serde::Serialize;
 
 /// A write that may have happened.
@@ -98,7 +98,7 @@ impl Doubt {
             (None, Some(_)) => ways.push(said("--retry", "the same call in this workspace then carries the same key")),
             (None, None) => ways.push(said("--retry", "it did not happen: the same call is sent again then")),
         }
-        let refused = self.key.is_some() && self.status.is_some_and(|status| !(200..300).contains(&status));
+        let refused = self.key.is_some() && self.status.is_some_and(|status| Effected::by(status) != Effected::Yes);
         if let Some(adapter) = self.adapter.as_ref().filter(|_| refused) {
             let without = command("rote adapter set").argument(adapter).plain("idempotency_header none");
             ways.push(without.note("before --retry: without the key, of which the server says no").to_string());

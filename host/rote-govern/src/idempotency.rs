@@ -85,6 +85,28 @@ pub fn key_purpose(manifest: &Manifest, tool: &Tool, arguments: Sha256Digest) ->
     purpose(manifest, tool, &key_header(manifest, tool)?.to_ascii_lowercase(), arguments)
 }
 
+/// Whether an argument of that name is the idempotency key of its own call: by its name, or since the description or a
+/// person named it as the header.
+#[must_use]
+pub fn is_key_argument(manifest: &Manifest, tool: &Tool, name: &str) -> bool {
+    let by_person = match &manifest.idempotency_header {
+        Some(KeyHeader::Named(header)) => Some(header.as_str()),
+        Some(KeyHeader::None) | None => None,
+    };
+    let mut headers = [tool.idempotency_header.as_deref(), by_person].into_iter().flatten();
+    is_idempotency_key(name) || headers.any(|header| header.eq_ignore_ascii_case(name))
+}
+
+/// Returns the arguments without the idempotency key of the call, where they have one: who makes up a new one for each
+/// attempt makes the same call all the same.
+#[must_use]
+pub fn without_key(manifest: &Manifest, tool: &Tool, arguments: &Value) -> Option<Value> {
+    let is_key = |name: &String| is_key_argument(manifest, tool, name);
+    let members = arguments.as_object().filter(|members| members.keys().any(is_key))?;
+    let others = members.iter().filter(|(name, _)| !is_key(name));
+    Some(others.map(|(name, value)| (name.clone(), value.clone())).collect())
+}
+
 /// Whether the arguments send that header, so that a request gets no key of rote's own. What is `null` is not sent.
 #[must_use]
 pub fn gives_key(header: &str, arguments: &Value) -> bool {
@@ -103,10 +125,10 @@ pub fn given_key_purpose(
     digest: Sha256Digest,
 ) -> Option<Sha256Digest> {
     let takes_none = manifest.idempotency_header == Some(KeyHeader::None) || !tool.access.changes();
-    let header = key_header(manifest, tool);
     let is_key = |(name, value): (&String, &Value)| {
-        let named = is_idempotency_key(name) || header.is_some_and(|header| header.eq_ignore_ascii_case(name));
-        named && tool.input_schema["properties"].get(name).is_some() && value.as_str() > Some("")
+        is_key_argument(manifest, tool, name)
+            && tool.input_schema["properties"].get(name).is_some()
+            && value.as_str() > Some("")
     };
     let given = !takes_none && arguments.as_object().is_some_and(|members| members.iter().any(is_key));
     // No header has that name, so it is the digest of no key of rote's own.
@@ -203,6 +225,28 @@ mod tests {
         ] {
             assert_eq!(gives_key("Idempotency-Key", &arguments), given, "{arguments}");
         }
+    }
+
+    #[test]
+    fn an_argument_is_a_key_by_its_name_and_by_the_header_that_was_named() {
+        let own = || Some(KeyHeader::Named("X-Own".to_owned()));
+        let vendor = || Some("X-Qonto-Idempotency-Key");
+        let rows = [
+            (None, None, "idempotency_key", true),
+            (None, None, "X-Qonto-Idempotency-Key", false),
+            (None, vendor(), "x-qonto-idempotency-key", true),
+            (Some(KeyHeader::None), vendor(), "X-Qonto-Idempotency-Key", true),
+            (own(), vendor(), "x-own", true),
+            (own(), None, "X-Other", false),
+            (None, None, "previous_idempotency_key", false),
+        ];
+        for (set, declared, name, is_key) in rows {
+            let (manifest, tool) = (manifest(set), tool("PUT", declared));
+            assert_eq!(is_key_argument(&manifest, &tool, name), is_key, "{name} {declared:?}");
+            let rest = without_key(&manifest, &tool, &json!({"a": 1, name: "k"}));
+            assert_eq!(rest, is_key.then(|| json!({"a": 1})), "{name} {declared:?}");
+        }
+        assert_eq!(without_key(&manifest(None), &tool("POST", None), &json!(["idempotency_key"])), None);
     }
 
     #[test]

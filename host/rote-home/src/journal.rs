@@ -54,13 +54,13 @@ const TRUST: &str = include_str!("journal/trust.sql");
 /// The index that finds what was begun in a tree of runs.
 const RUNS: &str = include_str!("journal/runs.sql");
 
-/// What is left of the indexes.
-const LEAN: &str = include_str!("journal/lean.sql");
-
 /// The tables of what is open of runs.
 const OPEN: &str = include_str!("journal/open.sql");
 
-const MIGRATIONS: [&str; 10] = [
+/// The index that finds what was begun in a tree of runs, whatever key it had.
+const KEYLESS: &str = include_str!("journal/keyless.sql");
+
+const MIGRATIONS: [&str; 11] = [
     concat!(include_str!("journal/events.sql"), include_str!("journal/schema.sql")),
     include_str!("journal/tokens.sql"),
     include_str!("journal/keyed.sql"),
@@ -68,13 +68,14 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("journal/sealed_tokens.sql"),
     TRUST,
     RUNS,
-    LEAN,
+    include_str!("journal/lean.sql"),
     concat!(include_str!("journal/open.sql"), include_str!("journal/open_before.sql")),
     concat!(
         "ALTER TABLE open_writes RENAME TO open_writes_before;",
         include_str!("journal/open.sql"),
         include_str!("journal/open_calls.sql")
     ),
+    concat!(include_str!("journal/keyless.sql"), include_str!("journal/keyless_open.sql")),
 ];
 
 const COLUMNS: &str = "seq, id, ts, kind, effect_id, body_json, prev_sha256, sha256";

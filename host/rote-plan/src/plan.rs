@@ -114,7 +114,7 @@ pub struct Until {
     /// The one that says, where it is not so, that it will never be: the step fails then.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub never: Option<String>,
-    /// Milliseconds that pass before the call behind an answer, 1 to [`MAX_PAUSE`]; fewer where another step waits for less.
+    /// Milliseconds that pass before the call behind an answer, 1 to [`MAX_PAUSE`].
     pub pause: u64,
     /// Most calls of each item, 2 to [`MAX_READS`]. When the answer of the last one is not so, the step fails.
     pub most: usize,

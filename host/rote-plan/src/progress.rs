@@ -28,8 +28,8 @@ pub(crate) struct State<'a, R, E> {
     pub(crate) items: Vec<Option<Value>>,
     /// How many of the items were started, or could not be.
     pub(crate) next: usize,
-    /// The items whose calls are made again after a pause.
-    pub(crate) waiting: Vec<usize>,
+    /// The items whose calls are made again after a pause, with the milliseconds that are left of it.
+    pub(crate) waiting: Vec<(usize, u64)>,
     /// Those whose pause is over.
     pub(crate) again: Vec<usize>,
     /// How many calls of an item did not give what is waited for.

@@ -5,7 +5,8 @@
 //! they arrive. How each step ends does not depend on that order either, unless a failure stops the run: then
 //! nothing new starts; what is running is waited for, because its effects happen anyway and must be recorded; and
 //! the first failure is reported. Only the calls of one `for_each` and the pages of one list are bounded here; all others
-//! are the host's to bound. What is waited for is asked for again when nothing else is in flight, after one pause for all.
+//! are the host's to bound. What is waited for is asked for again when nothing else is in flight, after a pause;
+//! what waits for longer goes on waiting for the rest.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -403,21 +404,21 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
             let because = until.never.clone().filter(|_| ended);
             return Err(RunError::Never { step: by, jq: until.jq.clone(), calls, because });
         }
-        waiting.push(index);
+        waiting.push((index, until.pause));
         Ok(false)
     }
 
-    /// Pauses where nothing is in flight and something is waited for, and makes those calls ready; whether there are any.
+    /// Pauses where nothing is in flight and something is waited for, as long as the shortest wait has left, and makes the
+    /// calls ready of which the pause is over; whether there are any.
     fn turn(&mut self) -> Result<bool, RunError<H::Error>> {
-        let waits = |state: &&State<'_, _, _>| !state.waiting.is_empty();
-        let pauses = self.progress.states.iter().filter(waits).filter_map(|state| state.step.until.as_ref());
-        let Some(pause) = pauses.map(|until| until.pause).min().filter(|_| self.failure.is_none()) else {
-            return Ok(false);
-        };
+        let left = self.progress.states.iter().flat_map(|state| &state.waiting).map(|(_, left)| *left);
+        let Some(pause) = left.min().filter(|_| self.failure.is_none()) else { return Ok(false) };
         self.host.pause(pause).map_err(|source| RunError::Host { source })?;
         for State { waiting, again, .. } in &mut self.progress.states {
+            waiting.iter_mut().for_each(|(_, left)| *left -= pause);
             // The last one is made first.
-            again.extend(std::mem::take(waiting).into_iter().rev());
+            again.extend(waiting.iter().rev().filter(|(_, left)| *left == 0).map(|(index, _)| *index));
+            waiting.retain(|(_, left)| *left > 0);
         }
         Ok(true)
     }

@@ -29,7 +29,7 @@ pub(crate) const HOST_CALLS: u64 = 100_000;
 /// What a call produced.
 #[derive(Debug, Clone)]
 pub enum CallOutcome {
-    /// The remote answered with a status below 300, or 304; the answer is recorded.
+    /// The remote answered with what is no failure of such a call ([`ResponseRef::is_failure`]); the answer is recorded.
     Response(ResponseRef),
     /// A dry run: what would have been sent and what each stage said.
     Preview(Preview),

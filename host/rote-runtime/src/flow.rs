@@ -460,6 +460,16 @@ fn write_answer<T: Serialize>(answer: &T) -> Result<Value, RunError> {
     serde_json::to_value(answer).map_err(|error| RunError::Host { message: error.to_string() })
 }
 
+/// Reads JSON that a guest hands on, to a tool, to another flow or to a later call: a number that has lost digits would stand
+/// for something else there.
+fn read_json(pointer: &str, text: &str) -> Result<Value, RunError> {
+    let mut value = rote_types::read_json(text)
+        .map_err(|error| invalid(pointer, &format!("not JSON that can be sent: {error}")))?;
+    // A guest may have read it as a float.
+    rote_types::whole_numbers(&mut value).map_err(|error| invalid(pointer, &error.to_string()))?;
+    Ok(value)
+}
+
 fn invalid(pointer: &str, message: &str) -> RunError {
     let problem = Misfit { pointer: pointer.to_owned(), message: message.to_owned() };
     RunError::InvalidInput { subject: "tool call".to_owned(), problems: vec![problem] }

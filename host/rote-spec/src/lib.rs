@@ -1,7 +1,10 @@
 //! API descriptions to tools: bytes in, tools and diagnostics out.
 //!
-//! A format is a folder with a `read`, which [`read`] calls; a second one needs a choice there by its `SpecType`, and is named in `detect.rs`; what the formats share (text and tree of a
-//! document, names, access, prose, diagnostics) stands beside them. Today there is `openapi`: one walker over
+//! A format is a folder with a `read`, which [`read`] calls; what the formats share (text and tree of a document, names, access, prose,
+//! diagnostics) stands beside them. A second one also needs: a choice in [`read`] by its `SpecType` (`rote-types`, `manifest.rs`); `detect.rs`,
+//! which refuses some before there is a tree, and `tree.rs`, which knows the words of a version; the names of its files in `source.rs` of
+//! `rote-adapter`, and in `install.rs` there a form in which `spec.json` keeps it, as long as that is JSON alone. One whose calls are all a `POST` to
+//! one path (GraphQL) needs a fixed member of the body in `operation.rs` of `rote-request`, and words for `access.rs`. Today there is `openapi`: one walker over
 //! `serde_json::Value` for OpenAPI 3.0, 3.1 (3.2 tolerantly) and Swagger 2.0. Invariants: no I/O (other documents come through [`DocumentLoader`]), no clock,
 //! no strict structs over foreign data, every loop and recursion bounded by [`SpecLimits`], and every operation
 //! of the document ends as generated, repaired or skipped with a reason and a JSON pointer.

@@ -32,15 +32,19 @@ pub struct ResponseRef {
 }
 
 impl ResponseRef {
-    /// Whether the caller is told of a failure: of an answer that says so; of a write that did not say that it was done; of a read from 300 on, but 304,
-    /// which answers a condition that the caller set (RFC 9110 §15.4.5). What a run is told and what it is told again, resumed
-    /// or replayed, is decided here.
+    /// Whether the caller is told of a failure: by its status ([`is_failure`]), or because it says so.
     #[must_use]
     pub fn is_failure(&self, writes: bool) -> bool {
-        let by_status =
-            if writes { Effected::by(self.status) != Effected::Yes } else { self.status >= 300 && self.status != 304 };
-        self.refused || by_status
+        self.refused || is_failure(self.status, writes)
     }
+}
+
+/// Whether a status is a failure: of a write that did not say that it was done; of a read from 300 on, but 304, which answers
+/// a condition that the caller set (RFC 9110 §15.4.5). What is recorded of a call, what a run is told and what it is told
+/// again, resumed or replayed, is decided here.
+#[must_use]
+pub fn is_failure(status: u16, writes: bool) -> bool {
+    if writes { Effected::by(status) != Effected::Yes } else { status >= 300 && status != 304 }
 }
 
 /// Whether a write was done, as the status of its answer says (RFC 9110 §15).

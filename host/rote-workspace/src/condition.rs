@@ -220,7 +220,7 @@ impl FromStr for JsonType {
 }
 
 impl Workspace {
-    /// Whether the response is an error (status ≥ 400, or no answer).
+    /// Whether the response is an error: the caller was told of a failure, or there is no answer.
     ///
     /// # Errors
     /// Unknown or unfinished response.
@@ -233,16 +233,7 @@ impl Workspace {
     /// # Errors
     /// Unknown or unfinished response.
     pub fn is_auth_error(&self, id: ResponseId) -> Result<bool> {
-        let summary = self.recorded(id)?;
-        // MCP servers wrap the remote's answer into their own 200: "HTTP 401 …" is what they say.
-        let wrapped = || {
-            summary.error.as_deref().is_some_and(|error| {
-                ["HTTP 401", "HTTP 403", "HTTP 407", "401 Unauthorized", "403 Forbidden"]
-                    .iter()
-                    .any(|words| error.contains(words))
-            })
-        };
-        Ok(matches!(summary.status, Some(401 | 403 | 407)) || (summary.state == ResponseState::Error && wrapped()))
+        Ok(matches!(self.recorded(id)?.status, Some(401 | 403 | 407)))
     }
 
     /// Whether any of the responses is an authentication error.
@@ -440,6 +431,11 @@ fn order(value: &Value, wanted: &str) -> Result<Ordering> {
     let unordered = || bad(format!("cannot order {} against `{wanted}`", JsonType::of(value).as_str()));
     match value {
         Value::Number(_) => {
+            let whole = value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
+            // As doubles, whole numbers from 2^53 on would be others.
+            if let Some((left, right)) = whole.zip(wanted.trim().parse::<i128>().ok()) {
+                return Ok(left.cmp(&right));
+            }
             let wanted_number: f64 = wanted.trim().parse().map_err(|_not_a_number| unordered())?;
             value.as_f64().and_then(|left| left.partial_cmp(&wanted_number)).ok_or_else(unordered)
         }
@@ -533,6 +529,9 @@ mod tests {
             (json!(3), Comparison::AtLeast, "3", true),
             (json!(3), Comparison::AtLeast, "4", false),
             (json!(3), Comparison::AtMost, "3", true),
+            (json!(9_007_199_254_740_993_i64), Comparison::Greater, "9007199254740992", true),
+            (json!(u64::MAX), Comparison::Less, "18446744073709551616", true),
+            (json!(3), Comparison::Less, "3.5", true),
             (json!("b"), Comparison::AtMost, "a", false),
         ] {
             assert_eq!(compare(&value, comparison, wanted).unwrap(), holds, "{value} {comparison:?} {wanted}");

@@ -329,7 +329,7 @@ fn outcome(summary: &ResponseSummary, settlement: &Settlement) -> Recording {
         Settlement::Done { answer } => RecordedOutcome::Http {
             // What another answer's head said (a 409 to a repetition) is not an answer of a write that happened. RFC 9110
             // §15.3: a success with content is 200, one without is 204.
-            status: summary.status.filter(|status| (200..300).contains(status)).unwrap_or(without_a_head),
+            status: summary.status.filter(|status| Effected::by(*status) == Effected::Yes).unwrap_or(without_a_head),
             headers: Vec::new(),
             content_type: answer.as_ref().map_or_else(String::new, |_| "application/json".to_owned()),
             body: DecodedBody::read("application/json", answer.clone().unwrap_or_default().into_bytes()),

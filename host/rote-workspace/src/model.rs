@@ -191,9 +191,9 @@ pub(crate) enum StoredState {
 pub enum ResponseState {
     /// Allocated; the process that will record it is alive.
     Pending,
-    /// Recorded, status below 400.
+    /// Recorded, with a status that is no failure ([`rote_types::is_failure`]).
     Ok,
-    /// Recorded, status 400 or above, or a failure without an answer.
+    /// Recorded, with one that is, or a failure without an answer.
     Error,
     /// A write without an outcome whose process is gone or whose answer is lost: it may have happened.
     InDoubt,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_home::{FileMode, Folder, write_atomic};
-use rote_types::{ResponseId, sha256};
+use rote_types::{ResponseId, is_failure, sha256};
 use rusqlite::Connection;
 
 use crate::body::{Decoded, DecodedBody, media_type};
@@ -98,12 +98,15 @@ impl Workspace {
     /// Does all that comes before the row.
     fn ready(&self, id: ResponseId, recording: Recording, settled: Option<Word>) -> Result<Ready> {
         let begun = self.take_begun(id);
-        let (adapter, tool) = match &begun {
-            Some(begun) => (Some(begun.adapter.to_string()), Some(begun.tool.clone())),
+        let Waiting { adapter, tool, writes } = match &begun {
+            Some(begun) => {
+                let (adapter, tool) = (Some(begun.adapter.to_string()), Some(begun.tool.clone()));
+                Waiting { adapter, tool, writes: begun.writes }
+            }
             None => self.expect_pending(id)?,
         };
         let Recording { mut request, outcome, started, duration } = recording;
-        let outcome = self.keep(outcome)?;
+        let outcome = self.keep(outcome, writes)?;
         let request_body = response_file::request_body(&mut request)?;
         let file = ResponseFile {
             id: id.0,
@@ -186,17 +189,18 @@ impl Workspace {
         }
     }
 
-    /// Checks that `id` waits for an outcome and returns its adapter and tool.
-    fn expect_pending(&self, id: ResponseId) -> Result<(Option<String>, Option<String>)> {
-        let sql = "SELECT r.state, c.adapter, c.tool FROM responses r JOIN commands c ON c.sequence = r.command \
+    /// Checks that `id` waits for an outcome and returns what waits.
+    fn expect_pending(&self, id: ResponseId) -> Result<Waiting> {
+        let sql = "SELECT r.state, c.adapter, c.tool, r.is_read FROM responses r JOIN commands c ON c.sequence = r.command \
                    WHERE r.id = ?1";
         let found = self.with("read the response", |connection| {
-            connection
-                .prepare_cached(sql)?
-                .query_row([to_i64(id.0)], |row| Ok((from_word(0, row.get(0)?)?, row.get(1)?, row.get(2)?)))
+            connection.prepare_cached(sql)?.query_row([to_i64(id.0)], |row| {
+                let waiting = Waiting { adapter: row.get(1)?, tool: row.get(2)?, writes: !row.get::<_, bool>(3)? };
+                Ok((from_word(0, row.get(0)?)?, waiting))
+            })
         });
         match found {
-            Ok((StoredState::Pending, adapter, tool)) => Ok((adapter, tool)),
+            Ok((StoredState::Pending, waiting)) => Ok(waiting),
             Ok(_) => Err(WorkspaceError::AlreadyRecorded { id }),
             Err(WorkspaceError::Database { source: rusqlite::Error::QueryReturnedNoRows, .. }) => {
                 Err(self.no_response(id))
@@ -206,7 +210,7 @@ impl Workspace {
     }
 
     /// Turns an outcome into what is stored; binary bodies go to `artifacts/`.
-    fn keep(&self, outcome: RecordedOutcome) -> Result<Kept> {
+    fn keep(&self, outcome: RecordedOutcome, writes: bool) -> Result<Kept> {
         let (status, headers, content_type, body, (truncated, refused)) = match outcome {
             RecordedOutcome::Failed { kind, message } => return Ok(Kept::failed(kind, message)),
             RecordedOutcome::Http { status, headers, content_type, body, truncated, refused } => {
@@ -233,7 +237,7 @@ impl Workspace {
                 (Body::Binary { sha256: digest, bytes: size, path: artifact_path(&digest) }, None)
             }
         };
-        let error = answer_error(status, refused, &body);
+        let error = if refused || is_failure(status, writes) { Some(answer_error(status, &body)) } else { None };
         let sha256 = digest.hex();
         Ok(Kept { status: Some(status), headers, content_type, body, note, truncated, error, bytes, sha256 })
     }
@@ -360,17 +364,20 @@ impl Kept {
     }
 }
 
+/// A call whose number waits for an outcome.
+struct Waiting {
+    adapter: Option<String>,
+    tool: Option<String>,
+    writes: bool,
+}
+
 /// Where an artifact is, below the workspace folder.
 pub(crate) fn artifact_path(digest: &rote_types::Sha256Digest) -> std::path::PathBuf {
     std::path::Path::new("artifacts").join(digest.hex())
 }
 
-/// Returns what is wrong with an answer by its status, or where it refuses by the member that its description has for that; what
-/// else a body calls an error is of the API.
-fn answer_error(status: u16, refused: bool, body: &Body) -> Option<Failure> {
-    if status < 400 && !refused {
-        return None;
-    }
+/// Returns what is wrong with an answer of which the caller is told as a failure; what a body calls an error is of the API.
+fn answer_error(status: u16, body: &Body) -> Failure {
     let said = match body {
         Body::Json(text) => error_message(text),
         Body::Text { text, .. } => text.lines().find(|line| !line.trim().is_empty()).map(str::to_owned),
@@ -380,7 +387,7 @@ fn answer_error(status: u16, refused: bool, body: &Body) -> Option<Failure> {
         Some(said) => format!("HTTP {status}: {}", said.chars().take(MAX_ERROR_CHARS).collect::<String>()),
         None => format!("HTTP {status}"),
     };
-    Some(Failure { kind: "http".to_owned(), message })
+    Failure { kind: "http".to_owned(), message }
 }
 
 /// Finds the sentence in the usual shapes of error bodies (RFC 9457, OAuth, JSON:API).

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use rote_types::{Classify, ErrorKind, QueryEngine, QueryError, ReadError, ResponseId, escape_token, read_json};
 use serde_json::{Map, Value};
 
-use crate::template::{self, Piece, Reference};
+use crate::template::{self, Piece, Reference, has_alternative};
 use crate::{Dependency, DependencyType, Result, TemplateProblem, Variable, Workspace, WorkspaceError, desugar};
 
 /// Deepest nesting of a template that is walked. Arguments are far shallower.
@@ -159,7 +159,7 @@ impl Renderer<'_> {
                 return Err(WorkspaceError::Encode { what: "the result of a query", source });
             }
         };
-        let accepts_null = program.as_ref().is_none_or(|program| program.contains("//"));
+        let accepts_null = program.as_ref().is_none_or(|program| has_alternative(program));
         if value.is_null() && !accepts_null {
             return Ok(Err("is absent or null there (append `// null` inside the braces if null is meant)".to_owned()));
         }

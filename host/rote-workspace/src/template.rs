@@ -194,23 +194,38 @@ fn query(rest: &str, id: ResponseId, open: usize) -> (Option<Piece>, usize) {
 /// Returns the place of the brace that closes the one at 0; braces in jq strings do not count.
 fn closing_brace(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
-    let mut in_string = false;
-    let mut bytes = text.bytes().enumerate();
-    while let Some((place, byte)) = bytes.next() {
+    outside_strings(text).find_map(|(place, byte)| {
         match byte {
-            b'\\' if in_string => drop(bytes.next()),
-            b'"' => in_string = !in_string,
-            b'{' if !in_string => depth += 1,
-            b'}' if !in_string => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return Some(place);
-                }
-            }
-            _ => {}
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => return None,
         }
-    }
-    None
+        (depth == 0).then_some(place)
+    })
+}
+
+/// Whether a jq program says itself what stands for null (`//`); slashes in its strings do not count.
+pub(crate) fn has_alternative(program: &str) -> bool {
+    let slashes: Vec<usize> =
+        outside_strings(program).filter(|(_, byte)| *byte == b'/').map(|(place, _)| place).collect();
+    slashes.windows(2).any(|two| two[0] + 1 == two[1])
+}
+
+/// The bytes of a jq program that do not stand in one of its strings, with their places.
+fn outside_strings(program: &str) -> impl Iterator<Item = (usize, u8)> {
+    let mut in_string = false;
+    let mut bytes = program.bytes().enumerate();
+    std::iter::from_fn(move || {
+        loop {
+            let (place, byte) = bytes.next()?;
+            match byte {
+                b'\\' if in_string => drop(bytes.next()),
+                b'"' => in_string = !in_string,
+                _ if !in_string => return Some((place, byte)),
+                _ => {}
+            }
+        }
+    })
 }
 
 fn reference(reference: Reference, written: &str) -> Piece {
@@ -271,6 +286,16 @@ mod tests {
         ];
         for (input, expected) in rows {
             assert_eq!(parse(input), expected, "{input}");
+        }
+    }
+
+    #[test]
+    fn an_alternative_is_one_outside_of_the_strings_of_a_program() {
+        for program in [".a // null", ".a//1", r#"."b\"c" // "x""#, ".a //= 1"] {
+            assert!(has_alternative(program), "{program}");
+        }
+        for program in [r#".url | ltrimstr("https://")"#, r#"."a\"//b""#, ".a / 2 / 3", ""] {
+            assert!(!has_alternative(program), "{program}");
         }
     }
 

@@ -12,7 +12,7 @@ mod writers;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use rote_types::{Classify, ErrorKind, ResponseId};
+use rote_types::{Access, Classify, ErrorKind, ResponseId};
 use serde_json::{Value, json};
 
 use self::support::{Setup, at, call, failed, http, json_body, large};
@@ -126,13 +126,34 @@ fn error_answers_say_what_the_remote_said() {
         (500, "[]", Some("HTTP 500")),
         (200, "{\"is_error\":true,\"message\":\"a field of the API\"}", None),
         (200, "{\"isError\":true}", None),
-        (302, "{}", None),
+        // Who asked was told of a failure.
+        (302, "{}", Some("HTTP 302")),
+        (304, "{}", None),
     ];
     let setup = Setup::new();
     for (status, body, expected) in rows {
         let id = setup.record(http(status, "application/json", body.as_bytes()));
         assert_eq!(setup.workspace.summary(id).unwrap().error.as_deref(), expected, "{status} {body}");
         assert_eq!(setup.workspace.is_error(id).unwrap(), expected.is_some());
+    }
+}
+
+#[test]
+fn a_write_that_did_not_say_that_it_was_done_is_an_error() {
+    let setup = Setup::new();
+    for elsewhere in [false, true] {
+        // Whoever opens the workspace anew did not begin the call, and reads what waits.
+        let recorder = match elsewhere {
+            true => &Workspace::open(&setup.home, setup.workspace.name()).unwrap(),
+            false => &setup.workspace,
+        };
+        for (status, failed) in [(201, false), (302, true), (304, true), (409, true)] {
+            let call = NewCall { access: Access::Write, ..call("make") };
+            let (_, id) = setup.workspace.begin_call(&call).unwrap();
+            recorder.record(id, http(status, "application/json", b"{}")).unwrap();
+            assert_eq!(setup.workspace.is_error(id).unwrap(), failed, "{status}");
+            assert_eq!(setup.workspace.all_success(&[id]).unwrap(), !failed, "{status}");
+        }
     }
 }
 
@@ -208,6 +229,8 @@ fn conditions_answer_and_unknown_responses_are_errors() {
     assert!(!workspace.is_error(good).unwrap() && workspace.is_error(denied).unwrap());
     assert!(workspace.is_auth_error(denied).unwrap() && !workspace.is_auth_error(good).unwrap());
     assert!(workspace.any_auth_error(&[good, denied]).unwrap());
+    let failed = setup.record(http(500, "application/json", b"{\"message\":\"upstream said HTTP 403\"}"));
+    assert!(!workspace.is_auth_error(failed).unwrap(), "a status says it, and no words");
     assert!(workspace.any_error(&[good, denied]).unwrap() && !workspace.all_success(&[good, denied]).unwrap());
     assert!(workspace.all_success(&[good, other]).unwrap());
     assert!(workspace.exists(engine, good, ".n").unwrap() && !workspace.exists(engine, good, ".none").unwrap());

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use rote_app::{CallDone, CallRequest, Called, PageBounds, Parameter, Session, Wanted};
 use rote_types::{ReadError, WorkspaceName};
 use serde_json::{Map, Value, json};
@@ -54,8 +55,8 @@ struct Pages {
     #[arg(long, value_name = "N", requires = "all", default_value_t = PageBounds::default().items)]
     max_items: usize,
     /// Most pages of --all
-    #[arg(long, value_name = "N", requires = "all", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=10_000))]
-    max_pages: u16,
+    #[arg(long, value_name = "N", requires = "all", default_value_t = PageBounds::default().pages, value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000))]
+    max_pages: usize,
 }
 
 /// Where the arguments come from.
@@ -166,7 +167,7 @@ impl Call {
         if !self.pages.all {
             return self.options.call(context, ui, wish);
         }
-        let (items, pages) = (self.pages.max_items, usize::from(self.pages.max_pages));
+        let (items, pages) = (self.pages.max_items, self.pages.max_pages);
         self.options.call_pages(context, ui, wish, PageBounds { items, pages })
     }
 }

@@ -79,7 +79,7 @@ pub enum Condition {
         /// The jq program
         program: String,
         /// null, boolean, number, string, array or object
-        #[arg(value_name = "TYPE", value_parser = json_type)]
+        #[arg(value_name = "TYPE", value_parser = str::parse::<JsonType>)]
         wanted: JsonType,
     },
     /// Exit 0 when the program's values differ between two responses
@@ -126,18 +126,6 @@ fn comparison(word: &str) -> Result<Comparison, String> {
         "-match" | "--match" => Ok(Comparison::Matches),
         "-contains" | "--contains" => Ok(Comparison::Contains),
         _ => Err("use -eq, -ne, -gt, -ge, -lt, -le, -match or -contains".to_owned()),
-    }
-}
-
-fn json_type(word: &str) -> Result<JsonType, String> {
-    match word {
-        "null" => Ok(JsonType::Null),
-        "boolean" => Ok(JsonType::Boolean),
-        "number" => Ok(JsonType::Number),
-        "string" => Ok(JsonType::String),
-        "array" => Ok(JsonType::Array),
-        "object" => Ok(JsonType::Object),
-        _ => Err("use null, boolean, number, string, array or object".to_owned()),
     }
 }
 

@@ -64,13 +64,19 @@ fn parameter(word: &str) -> Option<Read> {
         let read = rote_types::read_json(text).map_err(problem);
         return Some(read.map(|value| (name.to_owned(), Parameter::Given(Given::Json(value)))));
     }
-    let file = text.strip_prefix('@').filter(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+    let file = text.strip_prefix('@').filter(|rest| !is_of_template(rest));
     let value = match file {
         Some(escaped) if escaped.starts_with('@') => Parameter::Given(Given::Typed(escaped.to_owned())),
         Some(path) => Parameter::File(PathBuf::from(path)),
         None => Parameter::Given(Given::Typed(text.to_owned())),
     };
     Some(Ok((name.to_owned(), value)))
+}
+
+/// Whether what stands behind an at sign is the number of a response, alone or before a program; a file may begin with a digit.
+fn is_of_template(rest: &str) -> bool {
+    let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    behind.len() < rest.len() && (behind.is_empty() || behind.starts_with('{'))
 }
 
 /// Reads `name=TEXT` as it stands.
@@ -102,7 +108,11 @@ mod tests {
         check("n==1", typed("=1"));
         check("n=@@ada", typed("@ada"));
         check("n=@7{.id}", typed("@7{.id}"));
-        check("n=@a.md", Parameter::File("a.md".into()));
+        check("n=@7", typed("@7"));
+        check("n=@12{.id}/x", typed("@12{.id}/x"));
+        for file in ["a.md", "2026-notes.md", "7.json", "7 notes"] {
+            check(&format!("n=@{file}"), Parameter::File(file.into()));
+        }
         check("n:=[1,true]", json(json!([1, true])));
         check(r#"n:="@a.md""#, json(json!("@a.md")));
         assert_eq!((parameter("n"), parameter("=x"), text("=x")), (None, None, None));

@@ -224,3 +224,30 @@ pub(crate) fn rust_manifest(name: &FlowName, description: &str, sdk: &Path) -> S
     let named = RUST_MANIFEST.replace("{name}", name.as_str()).replace("{sdk}", &sdk.to_string_lossy());
     named.replace("{description}", &description)
 }
+
+#[cfg(test)]
+mod tests {
+    use rote_plan::{Count, Pages, Step, Until};
+    use serde::de::DeserializeOwned;
+    use serde_json::json;
+
+    use super::PLAN_PAGE;
+
+    /// The keys of a part of a plan, as its reader names them to whoever writes another one.
+    fn keys<T: DeserializeOwned + std::fmt::Debug>() -> Vec<String> {
+        let refused = serde_json::from_value::<T>(json!({ "no such key": 1 })).unwrap_err().to_string();
+        let (_, known) = refused.split_once("expected ").unwrap();
+        known.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_page_beside_a_plan_has_every_key_that_can_stand_in_a_step() {
+        let keys = [keys::<Step>(), keys::<Pages>(), keys::<Until>(), keys::<Count>()].concat();
+        assert!(keys.len() > 20 && keys.contains(&"never".to_owned()), "{keys:?}");
+        let is_told = |key: &String| {
+            [format!("`{key}`"), format!("\"{key}\""), format!(".{key}`")].iter().any(|form| PLAN_PAGE.contains(form))
+        };
+        let missing: Vec<_> = keys.iter().filter(|key| !is_told(key)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}

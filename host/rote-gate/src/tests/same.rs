@@ -1,12 +1,14 @@
 //! Writes that could be the second of their kind: the same call again, a number that is given twice, a name that is.
 
+use std::sync::Arc;
+
 use rote_home::{Durability, NewEvent};
 use rote_types::{Classify, Clock, ErrorKind, ResponseId, WorkspaceIdentity, WorkspaceName};
 use rote_workspace::{CleanFilter, ResponseState, Settlement, Workspace, clean_workspaces};
 use serde_json::{Value, json};
 
-use crate::tests::support::{Surface, World, claim};
-use crate::{GateError, Invocation, recover, settle, sift};
+use crate::tests::support::{Server, Surface, World, claim};
+use crate::{FlowStamp, GateError, Invocation, ToolPermission, recover, settle, sift};
 
 /// A port on which nobody answers: whoever sends there fails in another way than those who are refused before.
 const NOWHERE: &str = "http://127.0.0.1:9";
@@ -36,7 +38,88 @@ fn identity(workspace: &Workspace) -> Value {
 
 async fn send(world: &World, call: &Invocation) -> GateError {
     let method = if call.tool.name == "get" { "GET" } else { "POST" };
-    world.send(call, claim(method, "/things/7")).await.unwrap_err()
+    let mut claim = claim(method, "/things/7");
+    let header = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
+    claim.headers = call.arguments.as_object().unwrap().iter().filter_map(header).collect();
+    world.send(call, claim).await.unwrap_err()
+}
+
+/// An API whose `POST` declares a header for keys that a vendor gave its own name.
+fn vendor_named(base: &str) -> Surface {
+    let mut surface = Surface::at(base);
+    let post = surface.tools.iter_mut().find(|tool| tool.name == "post").unwrap();
+    post.idempotency_header = Some(VENDOR.to_owned());
+    surface.redigested()
+}
+
+const VENDOR: &str = "X-Qonto-Idempotency-Key";
+
+#[tokio::test]
+async fn a_write_in_doubt_is_the_same_under_a_new_key_of_the_callers() {
+    let world = World::new();
+    let server = Server::start(|_| b"not an answer\r\n\r\n".to_vec()).await;
+    let (named, plain) = (vendor_named(&server.url()), Surface::at(&server.url()));
+    let post = |workspace: &Arc<Workspace>, arguments: Value, root: Option<&WorkspaceIdentity>| {
+        let surface = if arguments.get("idempotency_key").is_some() { &plain } else { &named };
+        let mut call = world.call_in(workspace, surface, "post", arguments);
+        call.flow = root.map(|root| {
+            let permission = ToolPermission { adapter: surface.manifest.id.clone(), tool: "post".to_owned() };
+            let (name, write_permissions) = ("f".parse().unwrap(), vec![permission]);
+            Arc::new(FlowStamp { name, write_permissions, blessing: None, root: root.clone() })
+        });
+        call
+    };
+    let make =
+        |name: &str| Arc::new(Workspace::create(&world.home, &name.parse().unwrap(), world.clock.now()).unwrap());
+    let refused = |error: GateError| assert!(matches!(error, GateError::SameInDoubt { .. }), "{error:?}");
+    for key in [VENDOR, "idempotency_key"] {
+        let arguments = |value: &str| json!({"to": "Ada", key: value});
+        let sent = server.seen();
+        // By hand: in its workspace, and in one that took the name of it.
+        let name = format!("hand-{}", key.len());
+        let hand = make(&name);
+        send(&world, &post(&hand, arguments("k1"), None)).await;
+        assert_eq!(server.seen(), sent + 1);
+        for again in [arguments("k2"), json!({"to": "Ada"})] {
+            refused(send(&world, &post(&hand, again, None)).await);
+        }
+        drop(hand);
+        rote_home::remove_dir(&world.home.workspace_dir(&name.parse().unwrap())).unwrap();
+        let hand = make(&name);
+        refused(send(&world, &post(&hand, arguments("k3"), None)).await);
+        // In a tree of runs: another run of it, also where the workspace of the first is gone.
+        let (outer, name) = (make(&format!("outer-{}", key.len())), format!("inner-{}", key.len()));
+        let inner = make(&name);
+        let root = outer.identity().clone();
+        send(&world, &post(&inner, arguments("k1"), Some(&root))).await;
+        refused(send(&world, &post(&outer, arguments("k2"), Some(&root))).await);
+        drop(inner);
+        rote_home::remove_dir(&world.home.workspace_dir(&name.parse().unwrap())).unwrap();
+        refused(send(&world, &post(&outer, arguments("k3"), Some(&root))).await);
+        assert_eq!(server.seen(), sent + 2, "{key}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_in_doubt_of_which_only_the_log_knows_is_the_same_under_a_new_key() {
+    let world = World::new();
+    let surface = vendor_named(NOWHERE);
+    let lost = world.call(&surface, "post", json!({"n": 1, VENDOR: "k1"}));
+    world.workspace.disown(lost.response).unwrap();
+    let error = send(&world, &world.call(&surface, "post", json!({"n": 1.0, VENDOR: "k2"}))).await;
+    assert!(matches!(error, GateError::SameInDoubt { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_key_whose_header_was_not_known_when_the_write_was_begun_does_not_hide_it() {
+    let world = World::new();
+    let arguments = json!({"n": 1, VENDOR: "k1"});
+    let before = world.call(&vendor_named(NOWHERE), "post", arguments.clone());
+    let whole = json!({"adapter": "things", "args_digest": rote_govern::args_digest(&arguments)});
+    begin(&world, identity(&world.workspace), before.response.0, &whole);
+    world.workspace.disown(before.response).unwrap();
+    let error = send(&world, &world.call(&vendor_named(NOWHERE), "post", arguments)).await;
+    assert!(matches!(error, GateError::SameInDoubt { .. }), "{error:?}");
 }
 
 #[tokio::test]

@@ -28,7 +28,8 @@ pub(super) const OF_RUN: &str = "SELECT DISTINCT json_extract(body_json, '$.work
     FROM events WHERE kind = 'effect.started' \
     AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.writes') END \
     AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.run') END = ?1 \
-    AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.args_digest') END = ?2";
+    AND CASE WHEN json_valid(body_json) THEN \
+      coalesce(json_extract(body_json, '$.call_digest'), json_extract(body_json, '$.args_digest')) END IN (?2, ?3)";
 
 impl Journal {
     /// Returns the newest `effect.started` of a response, if there is one.
@@ -102,16 +103,21 @@ impl Journal {
         read().map_err(self.failed("read"))
     }
 
-    /// Returns the workspaces in which a write with arguments of that digest was begun by a run, known by the id of its
-    /// workspace, or by one that it started.
+    /// Returns the workspaces in which a write of one of these two digests ([`Event::call_digest`]) was begun by a run, known by
+    /// the id of its workspace, or by one that it started.
     ///
     /// # Errors
     /// [`HomeError::Database`].
-    pub fn workspaces_of_run(&self, run: &str, arguments: Sha256Digest) -> Result<Vec<WorkspaceIdentity>, HomeError> {
+    pub fn workspaces_of_run(
+        &self,
+        run: &str,
+        digests: [Sha256Digest; 2],
+    ) -> Result<Vec<WorkspaceIdentity>, HomeError> {
+        let [one, other] = digests.map(|digest| digest.to_string());
         let read = || -> Result<Vec<(String, Option<String>)>, rusqlite::Error> {
             let connection = self.connection();
             let mut statement = connection.prepare_cached(OF_RUN)?;
-            statement.query_map((run, arguments.to_string()), |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            statement.query_map((run, one, other), |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
         let found = read().map_err(self.failed("read"))?;
         let identity = |(name, id): (String, Option<String>)| Some(WorkspaceIdentity { name: name.parse().ok()?, id });

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Params, Row};
 use serde_json::Value;
 
 use super::chain::one_row;
-use super::{Journal, NewEvent};
+use super::{Event, Journal, NewEvent};
 use crate::HomeError;
 
 /// What stands for the run of a write that no flow made.
@@ -37,8 +37,22 @@ pub struct OpenWrite {
 pub struct OpenCall {
     pub adapter: AdapterId,
     pub tool: String,
-    /// The digest of its arguments.
+    /// The digest of its arguments ([`Event::call_digest`]).
     pub arguments: Sha256Digest,
+}
+
+impl Event {
+    /// The digest by which a start says which call it is of: that of the arguments without the idempotency key of the caller's,
+    /// where they had one.
+    #[must_use]
+    pub fn call_digest(&self) -> Option<&str> {
+        call_digest(|name| self.body[name].as_str())
+    }
+}
+
+/// As [`Event::call_digest`]; `find.rs` and the index `events_of_run` have the same rule.
+pub(super) fn call_digest<'b>(text: impl Fn(&str) -> Option<&'b str>) -> Option<&'b str> {
+    text("call_digest").or_else(|| text("args_digest"))
 }
 
 impl OpenCall {
@@ -98,7 +112,7 @@ pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), r
         "effect.started" if event.body["writes"] == true => {
             let (Some(workspace), Some(response)) = (text("workspace"), response()) else { return Ok(()) };
             let run = text("flow").map_or(Some(BY_HAND), |_| text("run"));
-            let call = (text("adapter"), text("tool"), text("args_digest"));
+            let call = (text("adapter"), text("tool"), call_digest(text));
             let row = (id, response, workspace, run, call.0, call.1, call.2);
             one_row(transaction.prepare_cached(PUT_WRITE)?.execute(row)?)?;
         }
@@ -115,13 +129,14 @@ pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), r
     Ok(())
 }
 
-/// Whether an answer says what came of a write. Of what could not be recorded nobody knows.
+/// Whether an answer says what came of a write: by its status, where it has one, else by being there, as `ResponseSummary::is_open`
+/// of a workspace has it. Of what could not be recorded nobody knows.
 fn is_told(finished: &Value) -> bool {
-    is_recorded(finished) && status(finished).is_some_and(|status| Effected::by(status) != Effected::Unknown)
-}
-
-fn status(finished: &Value) -> Option<u16> {
-    finished["status"].as_u64().and_then(|status| u16::try_from(status).ok())
+    let by = |status: &Value| {
+        let status = status.as_u64().and_then(|status| u16::try_from(status).ok());
+        status.is_some_and(|status| Effected::by(status) != Effected::Unknown)
+    };
+    is_recorded(finished) && finished.get("status").filter(|status| !status.is_null()).is_none_or(by)
 }
 
 /// Whether an answer came and its workspace has it.
@@ -148,7 +163,7 @@ fn take_over(begun: &mut Begun, names: &BTreeSet<WorkspaceName>, kind: &str, bod
         "effect.started" if body["writes"] != false => {
             let workspace = WorkspaceIdentity { name, id: place.0.clone() };
             let text = |name: &str| body[name].as_str();
-            let call = OpenCall::read(text("adapter"), text("tool"), text("args_digest"));
+            let call = OpenCall::read(text("adapter"), text("tool"), call_digest(text));
             let (response, of_flow) = (ResponseId(response), body["flow"].is_string());
             begun.insert(place, OpenWrite { workspace, response, of_flow, root: None, call });
         }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Event, NewEvent};
 use crate::journal::find::OF_RESPONSE;
+use crate::journal::open::call_digest;
 
 /// The member of an event that was said again which has the time of the first.
 const BEGAN: &str = "began";
@@ -94,9 +95,11 @@ fn writes(connection: &Connection) -> Result<Vec<NewEvent>, rusqlite::Error> {
         let tail = format!("WHERE kind = 'effect.started' AND {OF_RESPONSE}");
         let place = (body["workspace"].as_str(), body["response"].as_i64(), body["workspace_id"].as_str());
         let of_write = |old: &Old| {
-            let but_flow =
-                body.iter().filter(|(name, _)| *name != "flow").map(|(name, value)| (name.clone(), value.clone()));
-            same(&old.body, &but_flow.collect())
+            let otherwise = ["flow", "args_digest"];
+            let others = body.iter().filter(|(name, _)| !otherwise.contains(&name.as_str()));
+            let text = |name: &str| old.body.get(name).and_then(Value::as_str);
+            same(&old.body, &others.map(|(name, value)| (name.clone(), value.clone())).collect())
+                && body.get("args_digest").is_none_or(|digest| digest.as_str() == call_digest(text))
                 && old.body.get("flow").is_some_and(Value::is_string) == body.contains_key("flow")
         };
         let old = old(connection, &tail, place)?.filter(of_write);

@@ -435,8 +435,8 @@ fn how_a_blessing_stands_is_one_read_of_an_index() {
     let plan: String = journal.connection().query_row(&sql, ["say"], |row| row.get(3)).unwrap();
     assert!(plan.contains("USING INDEX blessings_of_flow"), "{plan}");
     let sql = format!("EXPLAIN QUERY PLAN {}", find::OF_RUN);
-    let plan: String = journal.connection().query_row(&sql, ("", ""), |row| row.get(3)).unwrap();
-    assert!(plan.contains("USING INDEX events_of_run"), "{plan}");
+    let plan: String = journal.connection().query_row(&sql, ("", "", ""), |row| row.get(3)).unwrap();
+    assert!(plan.contains("USING INDEX events_of_run (<expr>=? AND <expr>=?)"), "{plan}");
     let sql = format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM events {}", find::OF_TRUST);
     let plan: String = journal.connection().query_row(&sql, [], |row| row.get(3)).unwrap();
     assert!(plan.contains("USING INDEX events_trust"), "{plan}");

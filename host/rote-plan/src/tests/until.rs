@@ -121,3 +121,21 @@ fn waiting_that_is_not_well_formed_is_refused() {
         json!({"version": 1, "parameters": {"id": {"required": false}}, "steps": [waiting(json!({}))], "result": 1});
     assert_eq!(serde_json::to_value(plan(value.clone())).unwrap(), value);
 }
+
+#[test]
+fn what_waits_for_longer_is_not_asked_sooner_beside_what_waits_for_less() {
+    let until = |id: &str, pause: u64, most: u64| {
+        let mut step = waiting(json!({"until": {"jq": ".done", "pause": pause, "most": most}}));
+        step["id"] = json!(id);
+        step
+    };
+    let plan = plan(json!({"version": 1, "parameters": {"id": {}},
+        "steps": [until("slow", 2_500, 2), until("quick", 1_000, 10)], "result": 1}));
+    let turns = [false, false, false, false, true, true].map(|done| json!({"done": done}));
+    let (ended, log) = ran(&plan, &turns);
+    ended.unwrap();
+    let order: Vec<&str> =
+        log.iter().map(String::as_str).filter(|line| line.starts_with("pause") || line.starts_with("start")).collect();
+    let (slow, quick, whole) = ("start slow", "start quick", "pause 1000");
+    assert_eq!(order, [slow, quick, whole, quick, whole, quick, "pause 500", slow, "pause 500", quick]);
+}

@@ -8,7 +8,7 @@ use rote_types::ErrorKind;
 use rote_workspace::NamedFile;
 use serde_json::Value;
 
-use super::{FlowState, invalid};
+use super::{FlowState, invalid, read_json};
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::flow::rote::host::{files, vars};
 use crate::error::RunError;
@@ -53,8 +53,7 @@ impl FlowState {
         }
         // The log has the value too.
         run.keep(2 * (name.len() + value.len()))?;
-        let value: Value =
-            serde_json::from_str(value).map_err(|error| invalid("/value", &format!("not JSON: {error}")))?;
+        let value = read_json("/value", value)?;
         run.workspace.set_var(name, value, run.host.clock.now())?;
         Ok(())
     }

@@ -3,7 +3,7 @@
 use rote_types::{AdapterId, MAX_BATCH, ToolCall};
 use serde_json::Value;
 
-use super::{FlowState, Run, invalid};
+use super::{FlowState, Run, invalid, read_json};
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::flow::rote::host::{flows, tools};
 use crate::error::{LimitKind, RunError};
@@ -20,10 +20,7 @@ const WORKSPACE_BYTES: usize = 128 << 10;
 /// Reads a call as the guest wrote it.
 fn decode(call: tools::ToolCall) -> Result<ToolCall, RunError> {
     let adapter: AdapterId = call.adapter.parse().map_err(|_| invalid("/adapter", "not an adapter id"))?;
-    let mut arguments: Value = rote_types::read_json(&call.arguments)
-        .map_err(|error| invalid("/arguments", &format!("not JSON that can be sent: {error}")))?;
-    // A guest may have read it as a float.
-    rote_types::whole_numbers(&mut arguments).map_err(|error| invalid("/arguments", &error.to_string()))?;
+    let arguments = read_json("/arguments", &call.arguments)?;
     if !arguments.is_object() {
         return Err(invalid("/arguments", "not an object"));
     }
@@ -133,8 +130,7 @@ impl FlowState {
 
     /// Runs another flow. Its workspace is on the tape before it runs, so that a killed run goes on with it.
     async fn run_nested(&mut self, name: &str, parameters: &str) -> Result<String, RunError> {
-        let parameters: Value =
-            serde_json::from_str(parameters).map_err(|error| invalid("/parameters", &format!("not JSON: {error}")))?;
+        let parameters = read_json("/parameters", parameters)?;
         // A run is a call too, so that runs of flows that call nothing are bounded as well.
         let run = self.run.as_ref().ok_or(RunError::Describing)?;
         run.budget.spend_calls(1)?;

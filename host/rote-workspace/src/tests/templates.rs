@@ -83,6 +83,7 @@ fn everything_that_is_missing_is_reported_at_once() {
         "two": ["@9", "@1{.a}", "@1{.list[]}", "@1{.x.y", "@1{.[}"],
         "three": "@3",
         "four": "@2{.error.kind.id}",
+        "five": "@1{.url | ltrimstr(\"https://\")}",
         "fine": "@1{.list[0]}",
     });
     let found = problems(&setup, &template);
@@ -100,10 +101,11 @@ fn everything_that_is_missing_is_reported_at_once() {
             ("/two/4", "@1{.[}"),
             ("/three", "@3"),
             ("/four", "@2{.error.kind.id}"),
+            ("/five", "@1{.url | ltrimstr(\"https://\")}"),
         ]
     );
     let error = setup.workspace.render(&setup.engine, &template).unwrap_err();
     assert_eq!((error.kind(), error.hint()), (ErrorKind::NotFound, Some("rote set owner=VALUE".to_owned())));
-    assert_eq!(error.details().unwrap()["missing"].as_array().unwrap().len(), 9);
+    assert_eq!(error.details().unwrap()["missing"].as_array().unwrap().len(), 10);
     assert!(found[4].reason.contains("2 values"), "{found:?}");
 }

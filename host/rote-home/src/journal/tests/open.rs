@@ -41,8 +41,11 @@ fn a_write_of_a_run_is_open_until_it_is_known_what_came_of_it() {
     let (_dir, home) = home();
     let journal = open(&home);
     let done = |status: u16| json!({ "status": status });
-    let rows: [(&'static str, Value, bool); 9] = [
+    let rows: [(&'static str, Value, bool); 11] = [
         ("effect.finished", done(201), false),
+        // What ends well and has no status, as nothing has yet that is no request.
+        ("effect.finished", json!({"bytes": 3}), false),
+        ("effect.finished", json!({"status": 70_000}), true),
         ("effect.finished", done(404), false),
         ("effect.finished", done(302), true),
         ("effect.finished", done(500), true),
@@ -199,6 +202,42 @@ fn what_was_called_is_known_of_a_journal_of_before_and_of_one_that_was_begun_ane
     tamper(&home, "DELETE FROM events WHERE seq = 2");
     Journal::restart(&home, &Fixed(7), at(8), serde_json::Map::new()).unwrap().unwrap();
     assert_eq!(known(&open(&home)), expected);
+}
+
+#[test]
+fn a_call_is_known_without_its_key_in_a_journal_of_before_and_in_one_that_was_begun_anew() {
+    let (_dir, home) = home();
+    let journal = open(&home);
+    let call = |response: u64, key: &[u8]| {
+        let body = json!({"workspace": "w", "workspace_id": "id-w", "response": response, "writes": true, "flow": FLOW,
+            "run": "id-root", "adapter": "shop", "tool": "create", "url": "https://a.example/x",
+            "args_digest": sha256(key), "call_digest": sha256(b"without")});
+        tell(&journal, "effect.started", body);
+    };
+    begin(&journal, "w");
+    call(1, b"k1");
+    call(2, b"k2");
+    let check = |journal: &Journal| {
+        let of_run = |digest: &[u8]| journal.workspaces_of_run("id-root", [sha256(digest), sha256(b"none")]).unwrap();
+        assert_eq!((of_run(b"without").len(), of_run(b"k1").len()), (1, 0));
+        let open = journal.open_writes(None).unwrap();
+        let known: Vec<_> = open.iter().map(|one| one.call.as_ref().unwrap().arguments).collect();
+        assert_eq!(known, [sha256(b"without"); 2]);
+        assert!(journal.open_difference().unwrap().is_none());
+    };
+    check(&journal);
+    drop(journal);
+    let args = "(SELECT json_extract(body_json, '$.args_digest') FROM events \
+        WHERE kind = 'effect.started' AND json_extract(body_json, '$.response') = open_writes.response)";
+    tamper(&home, &format!("UPDATE open_writes SET arguments = {args}; PRAGMA user_version = 10"));
+    check(&open(&home));
+    tamper(&home, "DELETE FROM events WHERE seq = 1");
+    Journal::restart(&home, &Fixed(7), at(8), serde_json::Map::new()).unwrap().unwrap();
+    let journal = open(&home);
+    check(&journal);
+    let workspace = WorkspaceIdentity { name: "w".parse().unwrap(), id: Some("id-w".to_owned()) };
+    let started = journal.started(&workspace, ResponseId(1)).unwrap().unwrap();
+    assert_eq!((started.began(), &started.body["url"]), (at(1), &json!("https://a.example/x")), "said with all of it");
 }
 
 #[test]
