@@ -77,14 +77,7 @@ pub(crate) fn normalise(
 ) -> Result<Outgoing, GateError> {
     let method = check_method(claimed, tool)?;
     let target = match_url(&claimed.url, route).map_err(|refusal| GateError::Egress { refusal, adapter: None })?;
-    let is_declared = |name: &str| tool.input_schema["properties"].get(name).is_some();
-    if let Some(found) = method_override::find(claimed, target.url().query(), method.as_str(), &is_declared) {
-        return Err(GateError::Denied {
-            rule: "request.method_override".to_owned(),
-            message: format!("{found}, but tool `{}` is `{method}`", tool.name),
-            hint: Some("leave it out, or call the tool that has this method".to_owned()),
-        });
-    }
+    refuse_override(claimed, &target, tool)?;
     let bytes = claimed.body.as_ref().map_or(0, Vec::len);
     if bytes > limits.request_bytes {
         let what = format!("a request body of {bytes} bytes");
@@ -105,6 +98,24 @@ pub(crate) fn normalise(
         outgoing.headers.push((http::header::ACCEPT, HeaderValue::from_static("*/*")));
     }
     Ok(outgoing)
+}
+
+/// Whether a tool has an argument of that name.
+pub(crate) fn is_declared(tool: &Tool, name: &str) -> bool {
+    tool.input_schema["properties"].get(name).is_some()
+}
+
+/// Refuses a request that a server may take for one of another method than the tool's; the query is that of `target`.
+pub(crate) fn refuse_override(claimed: &ClaimedRequest, target: &Target, tool: &Tool) -> Result<(), GateError> {
+    let (method, query) = (tool.method.as_str(), target.url().query());
+    let Some(found) = method_override::find(claimed, query, method, &|name| is_declared(tool, name)) else {
+        return Ok(());
+    };
+    Err(GateError::Denied {
+        rule: "request.method_override".to_owned(),
+        message: format!("{found}, but tool `{}` is `{method}`", tool.name),
+        hint: Some("leave it out, or call the tool that has this method".to_owned()),
+    })
 }
 
 /// Adds the headers that a person typed, in place of the guest's of the same name. One that is the host's to set, or that

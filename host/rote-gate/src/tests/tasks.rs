@@ -250,6 +250,7 @@ async fn what_an_answer_leads_to_is_fetched_without_credentials_where_it_may_be_
         match request.split(' ').nth(1) {
             Some("/v1/away") => away(),
             Some("/v1/out") => out(),
+            Some("/v1/acts") => answer("302 F", &[("location", "/v1/archive?X-HTTP-Method-Override=DELETE")], b""),
             _ => ok("application/zip", b"PK"),
         }
     })
@@ -278,14 +279,18 @@ async fn what_an_answer_leads_to_is_fetched_without_credentials_where_it_may_be_
         (&format!("{}/v1/../admin", server.url()), &allowed),
         (&format!("{}/v1/%2e%2e/admin", server.url()), &allowed),
         (&format!("{}/v10", server.url()), &allowed),
+        (&format!("{}/v1/..;/admin", server.url()), &allowed),
+        (&format!("{}/v1/%252e%252e/admin", server.url()), &allowed),
+        (&format!("{}/v1/archive?_method=DELETE", server.url()), &allowed),
+        (&format!("{}/v1/acts", server.url()), &allowed),
     ] {
         let error = world.gate.follow(refused, (&below, granted), &limits).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Denied, "{refused}: {error}");
     }
-    assert_eq!(server.requests.lock().unwrap().len(), 3);
+    assert_eq!(server.requests.lock().unwrap().len(), 4);
     let error = world.gate.follow(&url, (&BTreeSet::new(), &allowed), &limits).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "the call went elsewhere: {error}");
-    assert_eq!(server.requests.lock().unwrap().len(), 3);
+    assert_eq!(server.requests.lock().unwrap().len(), 4);
 }
 
 #[tokio::test]
