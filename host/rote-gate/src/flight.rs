@@ -44,6 +44,8 @@ pub(crate) struct Flight<'g> {
     pub(crate) departure: Departure,
     /// It carries an idempotency key with which a request may have left before.
     pub(crate) again: bool,
+    /// What was fetched is a description, of which every byte counts.
+    pub(crate) verbatim: bool,
     landed: bool,
 }
 
@@ -82,6 +84,7 @@ impl<'g> Flight<'g> {
             since: Instant::now(),
             departure,
             again,
+            verbatim: false,
             landed: false,
         }
     }
@@ -123,7 +126,11 @@ impl<'g> Flight<'g> {
         let url = answer.led_to.map(|url| text(&self.redactor, url));
         self.finish(Ending { status, bytes, url, error, ..Ending::default() })?;
         match problem {
-            None => Ok(answer.body),
+            None if self.verbatim => Ok(answer.body),
+            None => {
+                let body = DecodedBody::read(&answer.content_type, answer.body);
+                Ok(redaction::body(&self.redactor, body).content.into_bytes())
+            }
             Some(message) => {
                 let failure = UpstreamFailure::NoDocument { host: answer.host, message };
                 Err(GateError::Upstream { response: None, adapter: None, failure })

@@ -14,7 +14,7 @@ use rote_home::ToTheEnd;
 use rote_types::{Classify, ResponseId, command};
 use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, meant_reference};
 
-use crate::authority::{Authority, Performed};
+use crate::authority::{Authority, HostTask, Performed};
 use crate::effect::http::{self, Passage};
 use crate::effect::{Claim, Effect, Failure, Outcome, departure};
 use crate::egress::Egress;
@@ -105,6 +105,7 @@ impl Gate {
         let again = key.as_ref().is_some_and(|key| key.again);
         let left = (departure(case.effect.as_ref()), again);
         let mut flight = Flight::take_off(&self.parts, &case.redactor, entry, case.shown(), left);
+        flight.verbatim = matches!(case.authority, Authority::Task(HostTask::Install { .. }));
         // An error drops the flight, which then says what is known.
         flight.hold()?;
         if let Some(key) = &key {

@@ -48,6 +48,17 @@ pub(crate) fn names_a_method(name: &str) -> bool {
     folded.replace('-', "").contains("method") || folded.split('-').any(|word| word == "verb" || word == "httpverb")
 }
 
+/// Words by which an API of remote procedures says in a header which one is called, or a server that it is another than the URL's.
+const DISPATCH: [&str; 9] =
+    ["action", "command", "function", "operation", "override", "procedure", "rewrite", "soapaction", "target"];
+
+/// Whether a server may take the value for what is called (`X-Amz-Target`, `SOAPAction`, `X-Path-Override`).
+pub(crate) fn names_an_operation(name: &str) -> bool {
+    folded(name)
+        .split('-')
+        .any(|word| DISPATCH.iter().any(|known| word == *known || word.strip_prefix('x') == Some(known)))
+}
+
 /// Whether the value may be a credential.
 pub(crate) fn names_a_credential(name: &str) -> bool {
     let folded = folded(name);
@@ -123,6 +134,18 @@ mod tests {
         }
         for name in ["Accept", "X-Verbose", "X-Adverb", "Idempotency-Key"] {
             assert!(!names_a_method(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_called_is_told_by_its_words() {
+        for name in
+            ["X-Amz-Target", "x_amz.target", "SOAPAction", "X-Path-Override", "X-Operation", "X-Action", "XTarget"]
+        {
+            assert!(names_an_operation(name), "{name}");
+        }
+        for name in ["Accept", "X-Transaction", "X-Targeting", "Prefer", "If-Match", "X-Trace"] {
+            assert!(!names_an_operation(name), "{name}");
         }
     }
 }

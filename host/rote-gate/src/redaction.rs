@@ -243,10 +243,6 @@ pub(crate) fn request(redactor: &Redactor, request: RequestRecord) -> RequestRec
     let RequestRecord { url, method, endpoint, headers: given, body: sent } = request;
     let content_type = given.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let content_type = content_type.map(|(_, value)| value.clone()).unwrap_or_default();
-    let masked = sent.map(|bytes| match body(redactor, DecodedBody::read(&content_type, bytes)).content {
-        Decoded::Empty => Vec::new(),
-        Decoded::Json(text) | Decoded::Text { text, .. } => text.into_bytes(),
-        Decoded::Binary(bytes) => bytes,
-    });
+    let masked = sent.map(|bytes| body(redactor, DecodedBody::read(&content_type, bytes)).content.into_bytes());
     RequestRecord { url: text(redactor, url), method, endpoint, headers: headers(redactor, given), body: masked }
 }

@@ -12,7 +12,7 @@ use rote_types::{AuthKind, CallLimits, Tool, command};
 
 use crate::GateError;
 use crate::decoding::ACCEPT_ENCODING;
-use crate::header_name::{names_a_credential, names_a_method};
+use crate::header_name::{names_a_credential, names_a_method, names_an_operation};
 use crate::invocation::{ClaimedRequest, Invocation, shown};
 use crate::method_override;
 
@@ -53,6 +53,8 @@ const HOST_ONLY: [&str; 23] = [
 ];
 /// Headers that say how a body is to be read.
 const OF_THE_BODY: [&str; 2] = ["content-type", "content-encoding"];
+/// Headers that say only what is wanted back.
+const OF_THE_ANSWER: [&str; 4] = ["accept", "accept-language", "prefer", "range"];
 const HOST_ONLY_PREFIXES: [&str; 4] = ["proxy-", "x-forwarded-", "sec-", "rote-"];
 
 /// A request that can be sent, still without credentials.
@@ -77,14 +79,7 @@ pub(crate) fn normalise(
 ) -> Result<Outgoing, GateError> {
     let method = check_method(claimed, tool)?;
     let target = match_url(&claimed.url, route).map_err(|refusal| GateError::Egress { refusal, adapter: None })?;
-    let is_declared = |name: &str| tool.input_schema["properties"].get(name).is_some();
-    if let Some(found) = method_override::find(claimed, target.url().query(), method.as_str(), &is_declared) {
-        return Err(GateError::Denied {
-            rule: "request.method_override".to_owned(),
-            message: format!("{found}, but tool `{}` is `{method}`", tool.name),
-            hint: Some("leave it out, or call the tool that has this method".to_owned()),
-        });
-    }
+    refuse_override(claimed, &target, tool)?;
     let bytes = claimed.body.as_ref().map_or(0, Vec::len);
     if bytes > limits.request_bytes {
         let what = format!("a request body of {bytes} bytes");
@@ -107,6 +102,24 @@ pub(crate) fn normalise(
     Ok(outgoing)
 }
 
+/// Whether a tool has an argument of that name.
+pub(crate) fn is_declared(tool: &Tool, name: &str) -> bool {
+    tool.input_schema["properties"].get(name).is_some()
+}
+
+/// Refuses a request that a server may take for one of another method than the tool's; the query is that of `target`.
+pub(crate) fn refuse_override(claimed: &ClaimedRequest, target: &Target, tool: &Tool) -> Result<(), GateError> {
+    let (method, query) = (tool.method.as_str(), target.url().query());
+    let Some(found) = method_override::find(claimed, query, method, &|name| is_declared(tool, name)) else {
+        return Ok(());
+    };
+    Err(GateError::Denied {
+        rule: "request.method_override".to_owned(),
+        message: format!("{found}, but tool `{}` is `{method}`", tool.name),
+        hint: Some("leave it out, or call the tool that has this method".to_owned()),
+    })
+}
+
 /// Adds the headers that a person typed, in place of the guest's of the same name. One that is the host's to set, or that
 /// says what the body is, is refused and not left out: it would not do what was asked for.
 pub(crate) fn add_headers(claimed: &mut ClaimedRequest, invocation: &Invocation) -> Result<(), GateError> {
@@ -117,13 +130,20 @@ pub(crate) fn add_headers(claimed: &mut ClaimedRequest, invocation: &Invocation)
             _ => None,
         })
         .collect();
+    let properties = invocation.tool.input_schema["properties"].as_object();
+    let is_argument = |name: &str| {
+        let declared = properties.is_some_and(|all| all.keys().any(|known| same_field(known, name)));
+        declared && !OF_THE_ANSWER.iter().any(|known| same_field(known, name))
+    };
     for (name, _) in &*invocation.headers {
         let is_one_of = |names: &[&str]| names.iter().any(|known| same_field(known, name));
         let why = match () {
             () if is_one_of(&of_slots) => "carries a credential, which comes from the vault",
             () if is_host_only(&name.to_ascii_lowercase()) => "is set by rote alone",
             () if names_a_method(name) => "may name another method than the tool's",
+            () if names_an_operation(name) => "may name another operation than the tool's",
             () if names_a_credential(name) => return Err(typed_credential(invocation, name)),
+            () if is_argument(name) => return Err(typed_argument(invocation, name)),
             () if is_one_of(&OF_THE_BODY) => "says what the body is, which the tool does",
             () => {
                 claimed.headers.retain(|(known, _)| !same_field(known, name));
@@ -144,6 +164,16 @@ fn typed_credential(invocation: &Invocation, name: &str) -> GateError {
         rule: "request.header".to_owned(),
         message: format!("header `{}` carries a credential, which comes from the vault", shown(name)),
         hint: Some(new.assignment(shown(name), "ENTRY").into()),
+    }
+}
+
+/// Given as an argument, what the tool's schema says of it holds.
+fn typed_argument(invocation: &Invocation, name: &str) -> GateError {
+    let (id, tool) = (&invocation.adapter.id, &invocation.tool.name);
+    GateError::Denied {
+        rule: "request.header".to_owned(),
+        message: format!("header `{}` is an argument of `{tool}`", shown(name)),
+        hint: Some(command("rote describe").argument(id).argument(tool).into()),
     }
 }
 

@@ -20,6 +20,17 @@ pub fn same_field(one: &str, other: &str) -> bool {
     folded(one) == folded(other)
 }
 
+/// Names under which servers take a value for the caller's own credential, wherever it stands (RFC 6750 §2, and what
+/// descriptions declare); without marks. A plain `key` is one of too many things.
+const OF_CALLERS: [&str; 6] = ["accesstoken", "apikey", "apitoken", "authtoken", "oauthtoken", "token"];
+
+/// Whether a server may take a value of this name for the caller's own credential.
+#[must_use]
+pub fn names_a_caller(name: &str) -> bool {
+    let plain = folded(name).replace('-', "");
+    OF_CALLERS.contains(&plain.strip_prefix('x').unwrap_or(&plain))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,6 +52,18 @@ mod tests {
         }
         for (one, other) in [("token", "tokens"), ("api_key", "apikey"), ("a", ""), ("[a", "[b"), ("é", "e")] {
             assert!(!same_field(one, other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_credential_of_the_callers_is_one_in_any_spelling() {
+        for name in
+            ["access_token", "Access-Token", "apikey", "api.key", "API_KEY[]", "x-api-key", " accessToken", "token"]
+        {
+            assert!(names_a_caller(name), "{name}");
+        }
+        for name in ["key", "page_token", "next_token", "tokens", "x", "", "apikeys", "author"] {
+            assert!(!names_a_caller(name), "{name}");
         }
     }
 }

@@ -19,7 +19,7 @@ mod trust;
 
 pub use blessing::{BLESSING_VERSION, BlessedFlow, BlessedTool, Blessing, BlessingError, Constraint, Permissions};
 pub use confirm::{CONFIRM_LIFETIME, args_digest, confirm_token, token_hash};
-pub use field_name::{folded, same_field};
+pub use field_name::{folded, names_a_caller, same_field};
 pub use guard::{GuardDecision, Risk, Rule, ToolFacts, Verdict, guard, impact};
 pub use identity::{IdentityError, fingerprint, tool_digest};
 pub use policy::{List, Policy, PolicyError};

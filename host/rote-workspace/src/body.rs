@@ -108,6 +108,18 @@ pub enum Decoded {
     Binary(Vec<u8>),
 }
 
+impl Decoded {
+    /// The bytes in which it is kept.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Empty => Vec::new(),
+            Self::Json(text) | Self::Text { text, .. } => text.into_bytes(),
+            Self::Binary(bytes) => bytes,
+        }
+    }
+}
+
 /// A received body, read: whoever records it masks secrets in this, not in the bytes before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodedBody {

@@ -3,14 +3,15 @@
 use base64::Engine;
 use http::{HeaderName, HeaderValue, header};
 use rote_govern::egress::{CleartextGrant, Route, Target, match_url, may_carry_secret};
-use rote_govern::same_field;
-use rote_types::{AdapterId, AuthKind, Manifest, command};
+use rote_govern::{names_a_caller, same_field};
+use rote_types::{AdapterId, AuthKind, Manifest, Tool, command};
 use secrecy::ExposeSecret;
-use url::Url;
+use url::{Url, form_urlencoded};
 
 use super::{Credential, field};
+use crate::invocation::shown;
 use crate::method_override::percent_decoded;
-use crate::request::{Outgoing, refused};
+use crate::request::{Outgoing, is_declared, refused};
 use crate::{CredentialPreview, GateError};
 
 /// Where a request may go, and how.
@@ -19,10 +20,12 @@ pub(crate) struct Way<'w> {
     /// Origins to which a person lets credentials travel unencrypted.
     pub(crate) cleartext: &'w [CleartextGrant],
     pub(crate) adapter: &'w AdapterId,
+    pub(crate) tool: &'w Tool,
 }
 
 /// Adds the values to a request and checks its URL once more.
 pub(crate) fn inject(outgoing: &mut Outgoing, credentials: &[Credential], way: &Way<'_>) -> Result<(), GateError> {
+    check_alone(outgoing, credentials, way)?;
     let mut url = outgoing.target.url().clone();
     for credential in credentials {
         check_way(&outgoing.target, credential, way)?;
@@ -36,6 +39,7 @@ pub(crate) fn inject(outgoing: &mut Outgoing, credentials: &[Credential], way: &
                 set_header(outgoing, name, value)
             }
             AuthKind::ApiKeyQuery { name } => {
+                tell_of_dropped(&url, name, &credential.token);
                 url = with_query(&url, name, value);
                 Some(())
             }
@@ -51,6 +55,24 @@ pub(crate) fn inject(outgoing: &mut Outgoing, credentials: &[Credential], way: &
     outgoing.target =
         match_url(url.as_str(), way.route).map_err(|refusal| GateError::Egress { refusal, adapter: None })?;
     Ok(())
+}
+
+/// Refuses a query in which a server may find another credential than the one that is added; one that is an argument of the
+/// tool is what the call is about.
+fn check_alone(outgoing: &Outgoing, credentials: &[Credential], way: &Way<'_>) -> Result<(), GateError> {
+    let query = outgoing.target.url().query().unwrap_or_default();
+    let mut pairs = query.split(['&', ';']).flat_map(|pair| form_urlencoded::parse(pair.as_bytes()));
+    let is_slot = |credential: &Credential, name: &str| match &credential.kind {
+        AuthKind::ApiKeyQuery { name: slot } => same_field(slot, name),
+        _ => false,
+    };
+    let second = pairs.find(|(name, _)| {
+        names_a_caller(name) && !is_declared(way.tool, name) && !credentials.iter().any(|one| is_slot(one, name))
+    });
+    let (Some((name, _)), Some(own)) = (second, credentials.first()) else { return Ok(()) };
+    let message =
+        format!("the query field `{}` may be taken for a credential beside that of `{}`", shown(&name), own.token);
+    Err(refused("credential.second", message))
 }
 
 /// Refuses an origin that the value was not given for, and a way on which others can read it.
@@ -97,6 +119,13 @@ fn with_query(url: &Url, name: &str, value: &str) -> Url {
     let mut url = without_query(url, name);
     url.query_pairs_mut().append_pair(name, value);
     url
+}
+
+/// Says that a field which the call has goes out with another value.
+fn tell_of_dropped(url: &Url, name: &str, token: &str) {
+    for (own, _) in url.query_pairs().filter(|(own, _)| same_field(own, name)) {
+        tracing::warn!("the query field `{}` is left out: the value of `{token}` stands there", shown(&own));
+    }
 }
 
 /// Takes the guest's fields of that name out; the others stay as they are encoded.

@@ -67,7 +67,9 @@ impl Request {
     fn way<'a>(&'a self, invocation: &'a Invocation) -> Option<Way<'a>> {
         let cleartext = invocation.policy.as_ref().as_ref().map_or(&[][..], |policy| policy.cleartext());
         match &self.course {
-            Course::Route(route) => Some(Way { route, cleartext, adapter: &invocation.adapter.id }),
+            Course::Route(route) => {
+                Some(Way { route, cleartext, adapter: &invocation.adapter.id, tool: &invocation.tool })
+            }
             Course::Origin { .. } => None,
         }
     }

@@ -72,6 +72,28 @@ async fn each_kind_of_credential_travels_its_own_way_and_never_comes_back() {
 }
 
 #[tokio::test]
+async fn a_query_names_no_second_credential_in_any_spelling() {
+    let query = AuthKind::ApiKeyQuery { name: "api_key".into() };
+    for kind in [AuthKind::Bearer, query] {
+        let (world, server) = (World::new(), Server::json("{}").await);
+        world.set_token("API_TOKEN", SECRET);
+        let surface = Surface::with_auth(&server.url(), Some(kind.clone()));
+        for field in ["access_token", "apikey", "x-api-key", "Access%2DToken", "a=1;auth_token", "apiKey[]", "token"] {
+            let call = world.call(&surface, "get", json!({"id": 7}));
+            let request = claim_with_key("GET", &format!("/things/7?{field}=x"));
+            let error = world.send(&call, request).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Denied, "{kind:?} {field}");
+            assert!(error.to_string().contains("beside that of `API_TOKEN`"), "{field}: {error}");
+        }
+        for field in ["key", "page_token", "q"] {
+            let call = world.call(&surface, "get", json!({"id": 7}));
+            world.send(&call, claim_with_key("GET", &format!("/things/7?{field}=x"))).await.unwrap();
+        }
+        assert_eq!(server.requests.lock().unwrap().len(), 3);
+    }
+}
+
+#[tokio::test]
 async fn a_compressed_echo_and_an_error_page_are_redacted_too() {
     let gzipped: &[u8] = include_bytes!("echo.gz");
     let server = Server::start(move |_| answer("500 Oops", &[("content-encoding", "gzip")], gzipped)).await;

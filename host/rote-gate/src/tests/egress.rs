@@ -180,6 +180,29 @@ async fn a_read_follows_redirects_within_its_own_route_and_a_loop_ends() {
 }
 
 #[tokio::test]
+async fn each_hop_of_a_redirect_passes_the_checks_of_the_first_request() {
+    for to in [
+        "/things/2?_method=DELETE",
+        "/things/2?x-http-method-override=DELETE",
+        "/things/2?method=delete",
+        "/things/2?access_token=evil",
+        "/things/2?a=1;Api.Key=evil",
+        "/things/2?token=evil",
+        "/things/..;",
+        "/things/%252e%252e",
+    ] {
+        let server = Server::start(move |_| answer("302 F", &[("location", to)], b"")).await;
+        let world = World::new();
+        world.set_token("API_TOKEN", SECRET);
+        let surface = Surface::with_auth(&server.url(), Some(AuthKind::Bearer));
+        let call = world.call(&surface, "get", json!({}));
+        let error = world.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
+        assert!(matches!(&error, GateError::Redirected { .. }), "{to}: {error}");
+        assert_eq!(server.requests.lock().unwrap().len(), 1, "{to}");
+    }
+}
+
+#[tokio::test]
 async fn a_write_is_never_sent_twice() {
     let server = Server::start(|_| answer("307 T", &[("location", "/things/2")], b"")).await;
     let world = World::new();

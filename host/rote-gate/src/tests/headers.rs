@@ -50,6 +50,9 @@ async fn a_header_that_is_not_a_persons_to_set_is_refused_by_name() {
         ("rote-cookie-parameter", "is set by rote alone"),
         ("X-Tunnel-Method", "may name another method than the tool's"),
         ("x_verb", "may name another method than the tool's"),
+        ("X-Amz-Target", "may name another operation than the tool's"),
+        ("SOAPAction", "may name another operation than the tool's"),
+        ("X_Path_Override", "may name another operation than the tool's"),
         ("PRIVATE-TOKEN", "carries a credential, which comes from the vault"),
         ("X-Authorization", "carries a credential, which comes from the vault"),
         ("X-Access_Token", "carries a credential, which comes from the vault"),
@@ -86,4 +89,24 @@ async fn a_token_confirms_a_call_with_its_headers() {
     }
     assert_eq!(server.seen(), 0);
     world.send(&delete(&account, Some(token)), claim("DELETE", "/things/7")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_header_that_the_tool_declares_is_given_as_its_argument() {
+    let (world, server) = (World::new(), Server::json("{}").await);
+    let surface = Surface::at(&server.url());
+    let declaring = |headers: &[(&str, &str)]| {
+        let call = world.call(&surface, "get", json!({"id": 7}));
+        let schema = json!({"properties": {"X-Version": {"enum": ["1"]}, "Accept": {"type": "string"}}});
+        let tool = rote_types::Tool { input_schema: schema, ..(*call.tool).clone() };
+        with_headers(Invocation { tool: Arc::new(tool), ..call }, headers)
+    };
+    let error = world.send(&declaring(&[("x_version", "2")]), claim("GET", "/things/7")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied);
+    assert_eq!(error.to_string(), "header `x_version` is an argument of `get`");
+    assert_eq!(error.hint().unwrap(), "rote describe things get");
+    assert_eq!(server.seen(), 0);
+    // What is wanted back is a person's to say: it passes, up to the tool that was changed for this test.
+    let error = world.send(&declaring(&[("Accept", "text/x")]), claim("GET", "/things/7")).await.unwrap_err();
+    assert!(matches!(error, GateError::FingerprintMismatch { .. }), "{error}");
 }

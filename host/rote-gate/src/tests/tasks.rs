@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use base64::Engine as _;
 use rote_govern::egress::AllowedRange;
 use rote_types::{CallLimits, Classify, Clock as _, ErrorKind};
 use rote_vault::Binding;
@@ -249,6 +250,7 @@ async fn what_an_answer_leads_to_is_fetched_without_credentials_where_it_may_be_
         match request.split(' ').nth(1) {
             Some("/v1/away") => away(),
             Some("/v1/out") => out(),
+            Some("/v1/acts") => answer("302 F", &[("location", "/v1/archive?X-HTTP-Method-Override=DELETE")], b""),
             _ => ok("application/zip", b"PK"),
         }
     })
@@ -277,12 +279,38 @@ async fn what_an_answer_leads_to_is_fetched_without_credentials_where_it_may_be_
         (&format!("{}/v1/../admin", server.url()), &allowed),
         (&format!("{}/v1/%2e%2e/admin", server.url()), &allowed),
         (&format!("{}/v10", server.url()), &allowed),
+        (&format!("{}/v1/..;/admin", server.url()), &allowed),
+        (&format!("{}/v1/%252e%252e/admin", server.url()), &allowed),
+        (&format!("{}/v1/archive?_method=DELETE", server.url()), &allowed),
+        (&format!("{}/v1/acts", server.url()), &allowed),
     ] {
         let error = world.gate.follow(refused, (&below, granted), &limits).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Denied, "{refused}: {error}");
     }
-    assert_eq!(server.requests.lock().unwrap().len(), 3);
+    assert_eq!(server.requests.lock().unwrap().len(), 4);
     let error = world.gate.follow(&url, (&BTreeSet::new(), &allowed), &limits).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "the call went elsewhere: {error}");
-    assert_eq!(server.requests.lock().unwrap().len(), 3);
+    assert_eq!(server.requests.lock().unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn what_an_answer_leads_to_is_masked_as_an_answer_is() {
+    let spellings = [SECRET.to_owned(), base64::engine::general_purpose::STANDARD.encode(SECRET)];
+    for content_type in ["application/json", "text/plain", "application/octet-stream"] {
+        for spelling in &spellings {
+            let text = format!("{{\"v\": \"{spelling}\"}}");
+            let sent = text.clone();
+            let server = Server::start(move |_| ok(content_type, sent.as_bytes())).await;
+            let world = World::new();
+            world.set_token("API_TOKEN", SECRET);
+            let address = server.url().replace("http://", "");
+            let (host, port) = address.split_once(':').unwrap();
+            let cidr = format!("{host}/32").parse().unwrap();
+            let allowed = [AllowedRange { cidr, port: port.parse().ok(), reason: String::new() }];
+            let (url, below) = (format!("{}/echo", server.url()), BTreeSet::from([server.url()]));
+            let bytes = world.gate.follow(&url, (&below, &allowed), &CallLimits::default()).await.unwrap();
+            let masked = String::from_utf8(bytes).unwrap();
+            assert!(!masked.contains(spelling.as_str()) && masked != text, "{content_type}: {masked}");
+        }
+    }
 }

@@ -61,17 +61,31 @@ fn check_text(raw: &str) -> Result<(), &'static str> {
 /// Checks of the path as written: a dot segment would be resolved by the parser and no longer be seen.
 fn check_path(path: &str) -> Result<(), &'static str> {
     for segment in path.split('/') {
-        let decoded = percent_encoding::percent_decode_str(segment);
-        let decoded: Vec<u8> = decoded.collect();
+        let mut decoded: Vec<u8> = percent_encoding::percent_decode_str(segment).collect();
         if decoded.iter().any(|byte| *byte < 0x20 || *byte == 0x7f) {
             return Err("its path holds an encoded control character");
         }
-        // An encoded slash may stand inside a value, but not lead a server that decodes early elsewhere.
-        if decoded.split(|byte| matches!(byte, b'/' | b'\\')).any(|piece| piece == b"." || piece == b"..") {
-            return Err("its path holds a dot segment");
+        // A proxy in front of a server decodes, and the server does so again.
+        for _ in 0..MOST_READERS {
+            if holds_dot_segment(&decoded) {
+                return Err("its path holds a dot segment");
+            }
+            decoded = percent_encoding::percent_decode(&decoded).collect();
         }
     }
     Ok(())
+}
+
+/// How often a path is decoded on its way, at most.
+const MOST_READERS: usize = 4;
+
+/// An encoded slash may stand inside a value, but not lead a server that decodes early elsewhere; what stands behind `;` some
+/// servers cut off (RFC 3986 §3.3).
+fn holds_dot_segment(decoded: &[u8]) -> bool {
+    let mut pieces = decoded.split(|byte| matches!(byte, b'/' | b'\\'));
+    let name =
+        |piece: &[u8]| piece.split(|byte| *byte == b';').next().is_some_and(|name| name == b"." || name == b"..");
+    pieces.any(name)
 }
 
 /// Checks of what was parsed, against what was written.

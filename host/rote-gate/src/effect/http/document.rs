@@ -14,6 +14,7 @@ use crate::GateError;
 use crate::authority::HostTask;
 use crate::decoding::ACCEPT_ENCODING;
 use crate::invocation::{ClaimedRequest, shown};
+use crate::method_override;
 use crate::request::{Outgoing, USER_AGENT, refused};
 
 /// A fetch changes nothing.
@@ -40,6 +41,7 @@ pub(crate) fn of_document(task: &HostTask, claimed: &ClaimedRequest) -> Result<(
     if claimed.method != Method::GET.as_str() || claimed.body.is_some() || !claimed.credentials.is_empty() {
         return Err(refused("fetch.request", "a document is fetched with a plain `GET`".to_owned()));
     }
+    refuse_override(&target)?;
     // One at another origin is refused for that (stage `scope`), whatever its address.
     if let (Ok(()), Some(address)) = (same_origin(target.url(), typed), target.literal()) {
         address_verdict(address, &granted, target.port()).map_err(egress)?;
@@ -59,6 +61,14 @@ pub(crate) fn of_document(task: &HostTask, claimed: &ClaimedRequest) -> Result<(
     };
     let course = Course::Origin { typed: typed.clone(), below: task.below().map(str::to_owned) };
     Ok((Request::new(outgoing, course), "the URL can be fetched".to_owned()))
+}
+
+/// Refuses a URL that a server may take for another request than a `GET`.
+pub(crate) fn refuse_override(target: &Target) -> Result<(), GateError> {
+    let query = target.url().query();
+    let found = method_override::find(&ClaimedRequest::default(), query, Method::GET.as_str(), &|_| false);
+    found
+        .map_or(Ok(()), |found| Err(refused("fetch.request", format!("{found}, but a document is fetched with `GET`"))))
 }
 
 /// Refuses another origin than that of the URL that a person typed.

@@ -6,14 +6,15 @@ use http::{HeaderMap, HeaderValue, Method, header};
 use rote_govern::egress::{AllowedRange, Target, match_url};
 use rote_types::CallLimits;
 
-use super::document::{is_below, same_origin};
+use super::document::{self, is_below, same_origin};
 use super::{Course, Request, bare};
 use crate::authority::Authority;
 use crate::credential::{Choice, Credential, Way, inject};
 use crate::departure::Departure;
 use crate::effect::Failure;
 use crate::egress::{Answer, Egress, Wire, authority};
-use crate::request::{Outgoing, refused};
+use crate::invocation::ClaimedRequest;
+use crate::request::{Outgoing, refuse_override, refused};
 use crate::{GateError, UpstreamFailure};
 
 /// Most redirects that one read follows, within its own course.
@@ -121,6 +122,7 @@ impl<'p> Passage<'p> {
                 let denied = |error| Failure::Denied(Box::new(error));
                 let target = redirect(answer, &outgoing.target).map_err(denied)?;
                 same_origin(target.url(), typed).map_err(denied)?;
+                document::refuse_override(&target).map_err(denied)?;
                 if let Some(base) = below.as_deref().filter(|base| !is_below(target.url(), base)) {
                     let message = format!("what is below `{base}` may not lead out of it");
                     return Err(denied(refused("fetch.private", message)));
@@ -143,6 +145,7 @@ impl<'p> Passage<'p> {
             return None;
         }
         let target = match_url(&absolute, way.route).ok()?;
+        refuse_override(&ClaimedRequest::default(), &target, way.tool).ok()?;
         let mut next = Outgoing { target, ..self.request.plain.clone() };
         inject(&mut next, self.credentials, way).ok()?;
         Some(next)
