@@ -143,10 +143,8 @@ fn a_write_that_did_not_say_that_it_was_done_is_an_error() {
     let setup = Setup::new();
     for elsewhere in [false, true] {
         // Whoever opens the workspace anew did not begin the call, and reads what waits.
-        let recorder = match elsewhere {
-            true => &Workspace::open(&setup.home, setup.workspace.name()).unwrap(),
-            false => &setup.workspace,
-        };
+        let anew = Workspace::open(&setup.home, setup.workspace.name()).unwrap();
+        let recorder = if elsewhere { &anew } else { &setup.workspace };
         for (status, failed) in [(201, false), (302, true), (304, true), (409, true)] {
             let call = NewCall { access: Access::Write, ..call("make") };
             let (_, id) = setup.workspace.begin_call(&call).unwrap();
