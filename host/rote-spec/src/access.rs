@@ -107,6 +107,8 @@ struct Reading<'t> {
     procedure: Option<String>,
     /// Whether the operation id says what is done.
     named: bool,
+    /// The words of the operation id.
+    asked: Vec<String>,
 }
 
 impl<'t> Reading<'t> {
@@ -142,6 +144,7 @@ impl<'t> Reading<'t> {
             made: fixed(evidence.path, false),
             changed: fixed(evidence.path, true),
             named: verb.is_some(),
+            asked: words_of(evidence.operation_id),
         }
     }
 
@@ -151,7 +154,10 @@ impl<'t> Reading<'t> {
         if self.later.iter().any(counts) {
             return Access::Destroy;
         }
-        if reads && self.later.is_empty() && self.says(Class::Read) {
+        if reads && self.path_acts() {
+            return Access::Destroy;
+        }
+        if reads && self.later.is_empty() && self.says(Class::Read) && !self.is_act() {
             return Access::Read;
         }
         let phrase = self.phrase && !reads && !self.says(Class::Read);
@@ -167,16 +173,37 @@ impl<'t> Reading<'t> {
         let by_name =
             |(_, word, place): &(Class, &str, Place)| *place == Place::Id && self.table.destroys(word, *place);
         let called = self.procedure.as_ref().is_some_and(|word| self.table.counts(Class::Write, word, Place::Get));
-        let alone = match self.segment.as_slice() {
-            [only] => self.table.counts(Class::Write, only, Place::Path) && !self.table.excepted(only, &self.about),
-            _ => false,
-        };
         self.phrase
-            || alone
+            || self.alone()
             || !self.later.is_empty()
             || self.says(Class::Write)
             || called
             || self.verbs.iter().any(by_name)
+    }
+
+    /// Whether the whole last segment is a verb that changes something (`/polls/{id}/vote`).
+    fn alone(&self) -> bool {
+        matches!(self.segment.as_slice(), [only]
+            if self.table.counts(Class::Write, only, Place::Path) && !self.table.excepted(only, &self.about))
+    }
+
+    /// Whether that verb is what the operation does, and not what it asks about (`getVote`).
+    fn is_act(&self) -> bool {
+        self.alone() && !self.segment.iter().any(|word| self.asked.contains(word))
+    }
+
+    /// Whether the path of a reading operation is the act: its last segment begins with a verb that is not a noun
+    /// (`/users/{id}/delete`, `/deleteUser`; not `/destroy-with-resources`), or is one before a parameter (`/delete/{id}`).
+    /// What the id names besides is asked about: `purge_status` of `/purge`.
+    fn path_acts(&self) -> bool {
+        let before = self.changed.last().filter(|words| words.len() == 1 && self.segment.is_empty());
+        let words = before.unwrap_or(&self.segment);
+        let Some(first) = words.first().filter(|_| words.get(1).is_none_or(|word| !BEHIND.contains(&word.as_str())))
+        else {
+            return false;
+        };
+        let asked = self.asked.iter().rev().skip(1).any(|word| word == first);
+        !asked && self.table.destroys(first, Place::Get) && self.counts(first, Place::Path)
     }
 
     /// Whether it changes who may do or see something, or what is paid for.

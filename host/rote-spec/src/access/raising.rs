@@ -95,12 +95,13 @@ mod tests {
                 "permission": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
                 "admin": {"type": "boolean"},
                 "draft": {"type": "boolean"},
+                "archived": {"type": "boolean"},
             },
             "$defs": {"Visibility": {"type": "string", "enum": ["Public", "private"]}},
         });
         let expected = json!({
             "private": ["false"], "isPublic": ["true"], "visibility": ["public"], "hard-delete": ["true", "1", "yes"],
-            "force": ["1"], "purge": ["true", "1", "yes"],
+            "archived": ["true"], "force": ["1"], "purge": ["true", "1", "yes"],
             "confirm": ["true"], "collection_method": ["charge_automatically"], "state": ["published"], "role": ["co-owner"],
             "permissions": ["admin", "owner"], "roles": ["owner"], "permission": ["admin", "owner"], "admin": ["true"],
         });
@@ -108,8 +109,11 @@ mod tests {
         let draft = json!({"properties": {"draft": {"type": "boolean"}}});
         let raised = |about: &str| !arguments(&draft, &words_of(about)).is_empty();
         assert!(raised("create-release") && raised("updateRelease") && !raised("pulls/create"));
-        let open = json!({"properties": {"role": {"type": "string"}, "visibility": {"type": "string"}}});
+        let open = ["role", "visibility", "state", "status"].map(|name| (name.to_owned(), json!({"type": "string"})));
+        let open = json!({"properties": serde_json::Map::from_iter(open)});
         let found = arguments(&open, &[]);
+        assert_eq!(found["state"], ["published", "publish", "public"]);
+        assert_eq!(found["status"], found["state"]);
         assert!(found["role"].contains(&"superuser".into()) && found["visibility"].contains(&"internal".into()));
         assert!(arguments(&json!({"type": "object"}), &[]).is_empty());
     }

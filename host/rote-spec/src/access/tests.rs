@@ -195,6 +195,26 @@ fn a_name_that_acts_counts_where_the_method_reads() {
 }
 
 #[test]
+fn a_path_that_destroys_counts_where_the_method_reads() {
+    for (id, path) in [
+        ("fetchInfo", "/users/{id}/delete"),
+        ("fetchInfo2", "/users/{id}/remove"),
+        ("getUserDestroy", "/users/{id}/destroy"),
+        ("x1", "/delete/{id}"),
+        ("readChat", "/chat.delete"),
+        ("getIt", "/deleteUser"),
+        ("x5", "/droplets/{id}/reboot"),
+    ] {
+        assert_eq!(access(Method::Get, id, path, "Shows it"), Destroy, "{id} {path}");
+    }
+    assert_eq!(access(Method::Get, "getPoll", "/polls/{id}/vote", "Shows it"), Write);
+    assert_eq!(access(Method::Post, "searchAll", "/search/deleteall", "Search all"), Destroy);
+    for path in ["/deleted", "/closed-issues", "/transfers/{id}", "/votes", "/removals", "/deletions/{id}"] {
+        assert_eq!(access(Method::Get, "list", path, ""), Read, "{path}");
+    }
+}
+
+#[test]
 fn a_post_that_searches_reads() {
     let asks = |operation_id, path, summary, names: &[&str]| {
         let properties: serde_json::Map<_, _> =
