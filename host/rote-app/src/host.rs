@@ -180,14 +180,6 @@ impl Host {
         self.journal.get(|| Ok(Journal::open(self.home()?, &*self.entropy)?))
     }
 
-    /// Writes what is left to write of what was done; the last thing of a command.
-    ///
-    /// # Errors
-    /// The journal does not take it.
-    pub fn settle(&self) -> Result<(), AppError> {
-        self.journal.built().map_or(Ok(()), |journal| Ok(journal.settle()?))
-    }
-
     pub(crate) fn gate(&self) -> Result<Arc<Gate>, AppError> {
         self.gate.get(|| {
             let journal = self.journal()?;

@@ -118,14 +118,6 @@ impl Context {
         self.environment.get("ROTE_INSTANCES").map(read).transpose()
     }
 
-    /// Writes what is left to write of what the command did.
-    ///
-    /// # Errors
-    /// See [`Host::settle`].
-    pub(crate) fn settle(&self) -> Result<()> {
-        self.session.get().map_or(Ok(()), |session| Ok(session.host().settle()?))
-    }
-
     /// Returns what a person has to be told once, beside what the command says.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.session.get().map(|session| session.host().take_notes()).unwrap_or_default()

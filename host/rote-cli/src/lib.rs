@@ -71,7 +71,7 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
         let said = cli.command.is_checkup() || (sends && verbose);
         trusted.iter().filter(|_| said).for_each(|note| ui.talk(note));
         let context = Context::new(environment, &cli.global);
-        let ran = cli.command.run(&context, &mut ui).and_then(|report| context.settle().map(|()| report));
+        let ran = cli.command.run(&context, &mut ui);
         // Whoever set it can read what is sent: said of a choice when it is new, and where trust may be what failed.
         let unanswered = |error: &CliError| matches!(error, CliError::App(error) if error.kind == ErrorKind::Upstream && error.answer.is_none());
         let failed = sends && !said && ran.as_ref().is_err_and(unanswered);

@@ -4,7 +4,7 @@
 //! transaction of the journal and not two. Whoever reads this journal in this process finds them; another process may find
 //! them a [`MOMENT`] later.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -12,36 +12,31 @@ use jiff::Timestamp;
 
 use super::extend::Extension;
 use super::{Journal, NewEvent};
-use crate::HomeError;
 
 /// How long an event waits for another one.
 const MOMENT: Duration = Duration::from_millis(5);
 
-/// What is left to append.
+/// When the first event was left that nobody has appended yet.
 #[derive(Debug, Default)]
-pub(super) struct Owing(Mutex<State>);
-
-#[derive(Debug, Default)]
-struct State {
-    /// When the last event was left, of those that nobody has appended yet.
-    since: Option<Timestamp>,
-    /// Why some could not be appended, until somebody is told.
-    refused: Option<HomeError>,
-}
+pub(super) struct Owing(Mutex<Option<Timestamp>>);
 
 impl Owing {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn take(&self) -> Option<Timestamp> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Returns whether nothing was owed before.
+    fn begin(&self, at: Timestamp) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(at).is_none()
     }
 }
 
 impl Journal {
     /// Leaves events to be appended within a moment. Nothing may rest on them: a kill takes them, and so does a disk that
-    /// refuses them, which [`Journal::settle`] says.
+    /// refuses them, which whoever begins the next call is told of.
     pub fn append_later(self: &Arc<Self>, at: Timestamp, events: Vec<NewEvent>) {
         self.extending.leave(Extension::of(at, events));
-        let is_first = self.owing.state().since.replace(at).is_none();
-        if is_first {
+        if self.owing.begin(at) {
             let journal = Arc::downgrade(self);
             if Builder::new().name("rote-journal".to_owned()).spawn(move || soon(&journal)).is_err() {
                 self.pay();
@@ -49,23 +44,10 @@ impl Journal {
         }
     }
 
-    /// Appends what was left, at the end of a command.
-    ///
-    /// # Errors
-    /// As [`Journal::append`], also of what was left and refused since the last time.
-    pub fn settle(&self) -> Result<(), HomeError> {
-        self.pay();
-        let refused = self.owing.state().refused.take();
-        refused.map_or(Ok(()), Err)
-    }
-
     /// Appends what was left, if anything was.
     pub(super) fn pay(&self) {
-        let since = self.owing.state().since.take();
-        if let Some(at) = since
-            && let Err(error) = self.extend(Extension::of(at, Vec::new()))
-        {
-            self.owing.state().refused = Some(error);
+        if let Some(at) = self.owing.take() {
+            self.extend(Extension::of(at, Vec::new())).ok();
         }
     }
 }
