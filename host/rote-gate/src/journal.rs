@@ -161,19 +161,14 @@ impl<'g> Entry<'g> {
         Ok(())
     }
 
-    /// As [`Entry::close`], for a task to wait for. Nobody waits for the end of a read: without it that is only read once more.
+    /// As [`Entry::close`], for a task to wait for.
     pub(crate) async fn close_soon(
         &self,
         parts: &GateParts,
         kind: &'static str,
         ending: &Ending,
     ) -> Result<(), GateError> {
-        let (now, events) = (parts.clock.now(), vec![self.end(kind, ending)]);
-        if self.writes {
-            parts.journal.append_soon(now, events).await?;
-        } else {
-            parts.journal.append_later(now, events);
-        }
+        parts.journal.append_soon(parts.clock.now(), vec![self.end(kind, ending)]).await?;
         Ok(())
     }
 

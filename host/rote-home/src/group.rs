@@ -3,8 +3,7 @@
 //! Invariants: if nobody is working, the caller works: a thread at once, a task after yielding once so that others can
 //! join; no answer is given before the work is done; what waits is taken in the order in which it came. Whoever waits with
 //! a thread goes first when the next one is called: a task that was called may have no thread to run on. Slow work is done
-//! by a thread that waits for it, never by a task. What is left without anybody who waits for it is done with the next that
-//! somebody waits for. The lock of the state is taken before that of a slot, never behind it.
+//! by a thread that waits for it, never by a task. The lock of the state is taken before that of a slot, never behind it.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -80,21 +79,11 @@ impl<A, T> Group<A, T> {
         self.queue(ask, is_slow, work).wait()
     }
 
-    /// Leaves something for whoever works next; the answer is given to nobody.
-    pub fn leave(&self, ask: A) {
-        self.push(ask, false);
-    }
-
     fn queue<W>(&self, ask: A, is_slow: bool, work: W) -> Handed<'_, A, T, W> {
-        let slot = self.push(ask, is_slow);
-        Handed { group: self, work, slot, is_answered: Cell::new(false), has_let_run: false }
-    }
-
-    fn push(&self, ask: A, is_slow: bool) -> Arc<Slot<T>> {
         let answer = Answer { given: None, is_lost: false, waker: None, is_thread: false };
         let slot = Arc::new(Slot(Mutex::new(answer)));
         self.state().waiting.push_back(Waiting { ask, is_slow, slot: Arc::clone(&slot) });
-        slot
+        Handed { group: self, work, slot, is_answered: Cell::new(false), has_let_run: false }
     }
 
     fn state(&self) -> MutexGuard<'_, State<A, T>> {
@@ -103,11 +92,10 @@ impl<A, T> Group<A, T> {
 }
 
 impl<A, T> State<A, T> {
-    /// Whom to call to work. What was left has nobody to call.
+    /// Whom to call to work.
     fn next(&self) -> Option<Waker> {
         let is_thread = |one: &&Waiting<A, T>| one.slot.answer().is_thread;
-        let may_work = |one: &&Waiting<A, T>| !one.is_slow && one.slot.answer().waker.is_some();
-        let next = self.waiting.iter().find(is_thread).or_else(|| self.waiting.iter().find(may_work));
+        let next = self.waiting.iter().find(is_thread).or_else(|| self.waiting.iter().find(|one| !one.is_slow));
         next.and_then(|one| one.slot.answer().waker.take())
     }
 }
@@ -332,49 +320,6 @@ mod tests {
             }
         });
         assert_eq!(*groups.lock().unwrap(), [vec![0], (1..=8).chain([10]).collect()]);
-    }
-
-    #[test]
-    fn what_is_left_is_done_with_the_next_and_hides_nobody_who_waits() {
-        let group = Group::default();
-        let groups = Mutex::new(Vec::new());
-        let (begun, has_begun) = mpsc::channel();
-        let (go, may_go) = mpsc::channel();
-        let may_go = Mutex::new(may_go);
-        let work = |asks: Vec<u32>| {
-            if asks.contains(&2) {
-                begun.send(()).unwrap();
-                may_go.lock().unwrap().recv().unwrap();
-            }
-            groups.lock().unwrap().push(asks.clone());
-            asks
-        };
-        group.leave(1);
-        std::thread::scope(|scope| {
-            scope.spawn(|| group.wait(2, false, work));
-            has_begun.recv().unwrap();
-            group.leave(3);
-            let mut task = group.hand_in(4, &work);
-            let (woken, is_woken) = mpsc::channel();
-            let waker = Waker::from(Arc::new(Tell(woken)));
-            let mut context = Context::from_waker(&waker);
-            assert_eq!(Pin::new(&mut task).poll(&mut context), Poll::Pending);
-            is_woken.recv().unwrap();
-            assert_eq!(Pin::new(&mut task).poll(&mut context), Poll::Pending);
-            go.send(()).unwrap();
-            is_woken.recv_timeout(Duration::from_secs(10)).expect("it is called behind what was left");
-            assert_eq!(Pin::new(&mut task).poll(&mut context), Poll::Ready(4));
-        });
-        assert_eq!(*groups.lock().unwrap(), [vec![1, 2], vec![3, 4]]);
-    }
-
-    /// Tells that it was woken.
-    struct Tell(mpsc::Sender<()>);
-
-    impl Wake for Tell {
-        fn wake(self: Arc<Self>) {
-            self.0.send(()).ok();
-        }
     }
 
     #[test]

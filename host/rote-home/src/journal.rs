@@ -9,7 +9,6 @@ mod anchor;
 mod chain;
 mod extend;
 mod find;
-mod later;
 mod open;
 mod reopen;
 mod restart;
@@ -34,7 +33,6 @@ pub use token::{NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal};
 
 use self::anchor::Place;
 use self::extend::Extending;
-use self::later::Owing;
 use self::seal::Seal;
 use crate::error::is_damaged;
 use crate::{Creation, Home, HomeError, open_database, write_to};
@@ -138,7 +136,6 @@ pub struct Journal {
     seal: Seal,
     /// What is to be appended, for whoever appends next.
     extending: Extending,
-    owing: Owing,
     /// It was found whole.
     intact: OnceLock<()>,
 }
@@ -155,7 +152,7 @@ impl Journal {
             let connection = open_database(&path, &MIGRATIONS, Creation::Synced)?;
             let seal = Seal::open(home, entropy, &connection)?;
             let (connection, extending) = (Mutex::new(connection), Extending::default());
-            Ok(Self { path, connection, seal, extending, owing: Owing::default(), intact: OnceLock::new() })
+            Ok(Self { path, connection, seal, extending, intact: OnceLock::new() })
         };
         open().map_err(|error| match error {
             HomeError::Database { path, source, .. } if is_damaged(&source) => {
@@ -260,13 +257,7 @@ impl Journal {
         .collect()
     }
 
-    /// For whoever reads: with all that was left to append.
     fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.pay();
-        self.unpaid()
-    }
-
-    fn unpaid(&self) -> MutexGuard<'_, Connection> {
         // A panic in a holder rolled its transaction back; the connection is fine.
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }

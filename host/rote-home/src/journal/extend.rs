@@ -41,13 +41,6 @@ pub(super) enum Refusal {
     Begun(Box<Event>),
 }
 
-impl Extension {
-    /// Events that need not survive a power cut, without a condition.
-    pub(super) fn of(at: Timestamp, events: Vec<NewEvent>) -> Self {
-        Self { at, durability: Durability::Process, events, condition: Condition::None }
-    }
-}
-
 type Extended = Result<Result<Vec<Event>, Refusal>, HomeError>;
 
 impl Journal {
@@ -57,7 +50,7 @@ impl Journal {
     /// [`HomeError::Breached`], [`HomeError::Database`] (a full disk, a busy file) or [`HomeError::Canonical`]; nothing
     /// is then recorded.
     pub fn append(&self, at: Timestamp, durability: Durability, events: &[NewEvent]) -> Result<Vec<Event>, HomeError> {
-        let extension = Extension { durability, ..Extension::of(at, events.to_vec()) };
+        let extension = Extension { at, durability, events: events.to_vec(), condition: Condition::None };
         Ok(self.extend(extension)?.expect("there is no condition"))
     }
 
@@ -66,7 +59,8 @@ impl Journal {
     /// # Errors
     /// As [`Journal::append`].
     pub async fn append_soon(&self, at: Timestamp, events: Vec<NewEvent>) -> Result<Vec<Event>, HomeError> {
-        let appended = self.extending.hand_in(Extension::of(at, events), |all| self.extend_all(&all)).await?;
+        let extension = Extension { at, durability: Durability::Process, events, condition: Condition::None };
+        let appended = self.extending.hand_in(extension, |all| self.extend_all(&all)).await?;
         Ok(appended.expect("there is no condition"))
     }
 
@@ -82,7 +76,7 @@ impl Journal {
         events: Vec<NewEvent>,
     ) -> Result<Result<Vec<Event>, Box<Event>>, HomeError> {
         let condition = Condition::Unbegun(workspace.clone(), response);
-        let extension = Extension { condition, ..Extension::of(at, events) };
+        let extension = Extension { at, durability: Durability::Process, events, condition };
         let appended = self.extending.hand_in(extension, |all| self.extend_all(&all)).await?;
         Ok(appended.map_err(|refusal| match refusal {
             Refusal::Begun(event) => event,
@@ -102,14 +96,14 @@ impl Journal {
         events: &[NewEvent],
     ) -> Result<Result<Vec<Event>, TokenRefusal>, HomeError> {
         let condition = Condition::Token(Box::new(claim.clone()));
-        let extension = Extension { durability: Durability::Disk, condition, ..Extension::of(at, events.to_vec()) };
+        let extension = Extension { at, durability: Durability::Disk, events: events.to_vec(), condition };
         Ok(self.extend(extension)?.map_err(|refusal| match refusal {
             Refusal::Token(refusal) => refusal,
             Refusal::Begun(_) => unreachable!("no number was asked for"),
         }))
     }
 
-    pub(super) fn extend(&self, extension: Extension) -> Extended {
+    fn extend(&self, extension: Extension) -> Extended {
         let syncs = extension.durability == Durability::Disk;
         self.extending.wait(extension, syncs, |all| self.extend_all(&all))
     }
@@ -129,7 +123,7 @@ impl Journal {
     fn extend_together(&self, all: &[Extension]) -> Result<Vec<Extended>, HomeError> {
         let syncs = all.iter().any(|one| one.durability == Durability::Disk);
         let durability = if syncs { Durability::Disk } else { Durability::Process };
-        let connection = self.unpaid();
+        let connection = self.connection();
         let held = self.seal.hold()?;
         let (head, place, done) = self.at_durability(&connection, durability, |transaction| {
             let Admitted { head, due } = self.seal.admit(&held, transaction)?;

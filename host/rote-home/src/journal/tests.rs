@@ -1,6 +1,5 @@
 //! Tests of the journal: the chain, several writers, tokens.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rote_types::WorkspaceIdentity;
@@ -166,36 +165,6 @@ fn several_connections_and_threads_build_one_chain() {
     let one: Vec<Event> = journals[1].read(1, 1_000).unwrap();
     let one = one.into_iter().filter(|event| event.effect == Some(EffectId("3-7".to_owned()))).collect();
     assert_eq!(kinds(one), ["effect.started", "effect.finished"]);
-}
-
-#[test]
-fn what_was_left_is_appended_before_what_follows_for_whoever_reads_and_at_the_end() {
-    let (_dir, home) = home();
-    let kinds = |journal: &Journal| journal.read(1, 9).unwrap().into_iter().map(|one| one.kind).collect::<Vec<_>>();
-    let journal = Arc::new(open(&home));
-    journal.append_later(at(1), vec![event("effect.finished", "a", json!({}))]);
-    journal.append(at(2), Durability::Process, &[event("effect.started", "b", json!({}))]).unwrap();
-    journal.append_later(at(3), vec![event("effect.failed", "b", json!({}))]);
-    assert_eq!(kinds(&journal), ["effect.finished", "effect.started", "effect.failed"]);
-    journal.append_later(at(4), vec![event("effect.denied", "c", json!({}))]);
-    drop(journal);
-    let journal = open(&home);
-    assert_eq!(kinds(&journal)[3..], ["effect.denied"]);
-    assert!(journal.verify().unwrap().is_intact());
-}
-
-#[test]
-fn another_process_finds_what_was_left_a_moment_later() {
-    let (_dir, home) = home();
-    let (journal, other) = (Arc::new(open(&home)), open(&home));
-    journal.append_later(at(1), vec![event("effect.finished", "a", json!({}))]);
-    let begun = std::time::Instant::now();
-    while other.tail(1).unwrap().is_empty() {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(10), "it was never appended");
-        std::thread::yield_now();
-    }
-    drop(journal);
-    assert_eq!(other.read(1, 9).unwrap().len(), 1, "once");
 }
 
 fn named(workspace: &str) -> WorkspaceIdentity {
