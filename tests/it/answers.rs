@@ -91,6 +91,11 @@ fn a_secret_that_was_typed_is_sent_and_said_so() {
         "{run}"
     );
     assert!(api.received()[0].target.contains("canary-5d1e9f00") && !run.stderr.contains("canary"), "{run}");
+    let items = r#"[{"tool_name": "one", "arguments": {"q": "canary-5d1e9f00"}}]"#;
+    let run = home.invocation(&["batch", "files", "-"]).input(items).run();
+    assert!(run.stderr.contains("note: the value of `OTHER_TOKEN` stands in the arguments at `/q`"), "{run}");
+    let run = home.invocation(&["token", "set", "SHORT_TOKEN", "--stdin", "--yes"]).input("ab1").run();
+    assert!(run.code == 0 && run.stdout.contains("note: it is too short to be masked in what comes back"), "{run}");
 }
 
 #[test]

@@ -32,14 +32,17 @@ fn a_typed_value_is_sent_and_masked_in_log_answer_journal_and_dry_run() {
 }
 
 #[test]
-fn a_file_of_the_keys_is_not_read_for_a_call() {
+fn a_file_that_rote_keeps_is_not_read_for_a_call() {
     let (home, server) = tracker();
-    let (before, link) = (server.requests().len(), home.work().join("link"));
-    std::os::unix::fs::symlink(home.home().join("secrets/tokens.json"), &link).unwrap();
-    for file in [home.home().join("secrets/tokens.json"), home.home().join("adapters/../secrets/tokens.json"), link] {
+    let tokens = home.home().join("secrets/tokens.json");
+    let (before, link, hard) = (server.requests().len(), home.work().join("link"), home.work().join("hard"));
+    std::os::unix::fs::symlink(&tokens, &link).unwrap();
+    std::fs::hard_link(&tokens, &hard).unwrap();
+    let journal = home.home().join("chronicle/journal.db");
+    for file in [tokens, home.home().join("adapters/../secrets/tokens.json"), link, hard, journal] {
         let body = format!("body=@{}", file.display());
         let run = home.rote(&["call", "tracker", "addComment", "project=atlas", "number=1", &body]);
-        assert!(run.code == 6 && run.stderr.contains("among the keys and secrets of the home"), "{run}");
+        assert!(run.code == 6 && run.stderr.contains("is a file that rote keeps in its home"), "{run}");
     }
     assert_eq!(server.requests().len(), before);
 }

@@ -141,15 +141,20 @@ impl Session {
         Err(AppError::new(ErrorKind::Denied, message).with_hint("name a file elsewhere"))
     }
 
-    /// Refuses a file of the keys and the vault, whatever leads there: what is read for somebody is sent.
-    pub(crate) fn check_no_secret(&self, path: &Path) -> Result<(), AppError> {
-        let real = |path: &Path| path.canonicalize().ok();
-        let secrets = real(&self.host.home()?.secrets_dir());
-        if secrets.zip(real(path)).is_none_or(|(secrets, path)| !path.starts_with(secrets)) {
+    /// Refuses a file that rote keeps, whatever leads there: what is read for somebody is sent. Bodies of responses, which
+    /// lie in the folders of their workspaces, may be sent on; a file of the keys and the vault may under no other name either.
+    pub(crate) fn check_not_kept(&self, path: &Path) -> Result<(), AppError> {
+        let home = self.host.home()?;
+        let Some(real) = path.canonicalize().ok() else { return Ok(()) };
+        let below = |folder: &Path| folder.canonicalize().ok().and_then(|folder| real.strip_prefix(folder).ok());
+        let is_body = below(&home.workspaces_dir())
+            .and_then(|path| path.components().nth(1))
+            .is_some_and(|folder| folder.as_os_str() == "artifacts");
+        if (below(home.root()).is_none() || is_body) && !is_linked(&real, &home.secrets_dir()) {
             return Ok(());
         }
-        let message = format!("`{}` is among the keys and secrets of the home, which no call reads", path.display());
-        Err(AppError::new(ErrorKind::Denied, message).with_hint("rote token list"))
+        let message = format!("`{}` is a file that rote keeps in its home, which no call reads", path.display());
+        Err(AppError::new(ErrorKind::Denied, message).with_hint("copy it elsewhere if it is meant to be sent"))
     }
 
     /// The bytes of a body as it is kept.
@@ -164,6 +169,15 @@ impl Session {
             }
         })
     }
+}
+
+/// Whether a file is one of those in a folder under another name (a hard link).
+fn is_linked(path: &Path, folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    let wanted = identity(path);
+    entries.flatten().any(|entry| identity(&entry.path()) == wanted && wanted.is_some())
 }
 
 /// Values of a program, one in each line; with `raw` texts without quotes.

@@ -214,6 +214,7 @@ impl Session {
     /// Usage when one of them cannot be made at all; nothing was sent then. Calls that fail are in the outcome.
     pub async fn batch(&self, adapter: &str, items: &[BatchItem], plan: BatchPlan) -> Result<Batched, AppError> {
         let adapter = self.adapter_id(adapter)?;
+        items.iter().try_for_each(|item| self.tell_of_secrets(&item.arguments))?;
         let (workspace, created_workspace) = self.workspace_or_default()?;
         let options =
             CallOptions { references: plan.references, limits: limits(plan.timeout), ..CallOptions::default() };

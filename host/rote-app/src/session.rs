@@ -50,7 +50,7 @@ impl Session {
     /// `NotFound` when there is none, Limit when it is longer than `most` bytes.
     pub fn read_file(&self, path: &Path, most: u64) -> Result<Vec<u8>, AppError> {
         let path = self.absolute(path);
-        self.check_no_secret(&path)?;
+        self.check_not_kept(&path)?;
         Ok(read_capped(&path, most)?)
     }
 

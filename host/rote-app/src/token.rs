@@ -1,6 +1,7 @@
 //! Credentials in the vault: set, bound, looked at, removed. Values come in as secrets and leave only when asked for.
 
 use rote_adapter::Adapter;
+use rote_govern::Redactor;
 use rote_types::{AdapterId, ErrorKind, command};
 use rote_vault::{Binding, TokenInfo, TokenMeta, TokenSource};
 use secrecy::{ExposeSecret, SecretString};
@@ -19,6 +20,8 @@ pub struct TokenStored {
     pub info: TokenInfo,
     /// The adapters that it was bound to with this.
     pub bound: Vec<AdapterId>,
+    /// Whether it is masked in what comes back; a value too short to be told from other text is not.
+    pub masked: bool,
 }
 
 impl Session {
@@ -67,7 +70,7 @@ impl Session {
             for binding in shown {
                 info.bindings = vault.bind(name, binding, self.host.now())?;
             }
-            Ok(TokenStored { info, bound })
+            Ok(TokenStored { info, bound, masked: Redactor::looks_for(value) })
         })
     }
 

@@ -19,7 +19,7 @@
 use std::sync::Arc;
 
 use rote_gate::Redaction;
-use rote_plan::Plan;
+use rote_plan::{Plan, Step};
 use rote_runtime::{
     FRONTMATTER_SECTION, LoadError, PAYLOAD_SECTION, Prepared, Runtime, World, append_section, custom_section,
     rote_section_names, strip_rote_sections,
@@ -138,6 +138,7 @@ impl Package {
         payload: Option<&[u8]>,
     ) -> Result<Self, FlowError> {
         frontmatter.form = content.form();
+        check_waits(&frontmatter, &content)?;
         let header = exact_json(&frontmatter).map_err(|error| malformed("frontmatter", &error))?;
         Frontmatter::parse(&header)?;
         let form = frontmatter.form;
@@ -190,6 +191,7 @@ impl Package {
             Form::Script => Content::Script { code: text(PAYLOAD_SECTION)?, map: text(SOURCE_MAP_SECTION)? },
             Form::Component => Content::Component,
         };
+        check_waits(&frontmatter, &content)?;
         Ok(Self { frontmatter, content, code, bytes: Arc::new(bytes), digest })
     }
 
@@ -276,6 +278,24 @@ fn check_sections(bytes: &[u8], form: Form) -> Result<(), FlowError> {
     }
     let message = format!("a {} has {}; it has {}", form.as_str(), expected.join(", "), found.join(", "));
     Err(FlowError::Package(PackageError::Malformed { what: "sections", message }))
+}
+
+/// Refuses a plan with a step that waits by a write: it would write again and again until something is so.
+fn check_waits(frontmatter: &Frontmatter, content: &Content) -> Result<(), FlowError> {
+    let Content::Plan(plan) = content else { return Ok(()) };
+    let pin =
+        |step: &Step| frontmatter.adapters.iter().find(|(id, _)| id.as_str() == step.adapter)?.1.tools.get(&step.tool);
+    let writes = |step: &&Step| pin(step).is_some_and(|tool| tool.access(&step.tool).changes());
+    match plan.steps.iter().filter(|step| step.until.is_some()).find(writes) {
+        None => Ok(()),
+        Some(step) => Err(malformed(
+            "plan",
+            &format!(
+                "step `{}` writes and has `until`, so it would write again and again: wait with a step that reads",
+                step.id
+            ),
+        )),
+    }
 }
 
 /// Refuses JSON that is not written as RFC 8785 says, but for whole numbers: a plan calls with an id as it was recorded.

@@ -11,7 +11,8 @@ use async_trait::async_trait;
 use rote_home::Home;
 use rote_runtime::{Answer, Budget, FlowOutcome, FlowRun, NoObserver, Reserved, RunError, Runtime, Tape, ToolHost};
 use rote_types::{
-    Access, Clock, ErrorKind, ResponseId, ResponseRef, RunLimits, ToolCall, ToolHints, WorkspaceName, exact_json,
+    Access, AdapterId, Clock, ErrorKind, Method, ResponseId, ResponseRef, RunLimits, ToolCall, ToolHints,
+    WorkspaceName, exact_json,
 };
 use rote_workspace::{DecodedBody, NewCall, RecordedOutcome, Recording, RequestRecord, Workspace};
 use serde_json::{Map, Value};
@@ -19,7 +20,7 @@ use serde_json::{Map, Value};
 use crate::error::{ReplayError, Stale};
 use crate::recording::{ExchangeOutcome, RecordedExchange};
 use crate::tape::Frame;
-use crate::{FlowError, Library, Package};
+use crate::{AdapterPin, FlowError, Library, Package};
 
 /// What a replay found.
 pub(crate) struct Replayed {
@@ -65,6 +66,7 @@ impl Replayer {
         let tools = Arc::new(RecordedTools {
             workspace: Arc::clone(&workspace),
             clock: Arc::clone(&self.clock),
+            pins: package.frontmatter.adapters.clone(),
             state: Mutex::new(State { answers: answers(exchanges), ..State::default() }),
             stale: Arc::clone(&stale),
         });
@@ -121,6 +123,7 @@ fn answers(exchanges: &[RecordedExchange]) -> Answers {
 struct RecordedTools {
     workspace: Arc<Workspace>,
     clock: Arc<dyn Clock>,
+    pins: BTreeMap<AdapterId, AdapterPin>,
     state: Mutex<State>,
     stale: Arc<Mutex<Option<Stale>>>,
 }
@@ -134,6 +137,12 @@ struct State {
 }
 
 impl RecordedTools {
+    /// What a call does: as the flow pins it; of a call that a nested flow pins, what the recorded method says at least.
+    fn access(&self, call: &ToolCall, method: Method) -> Access {
+        let pin = self.pins.get(&call.adapter).and_then(|adapter| adapter.tools.get(&call.tool));
+        pin.map_or_else(|| Access::least(method, ToolHints::default(), &call.tool), |pin| pin.access(&call.tool))
+    }
+
     fn reserve_one(&self, call: &ToolCall) -> Result<Reserved, RunError> {
         let mut state = locked(&self.state);
         let arguments = exact_json(&call.arguments).unwrap_or_default();
@@ -149,7 +158,7 @@ impl RecordedTools {
             adapter: call.adapter.clone(),
             tool: call.tool.clone(),
             method: recorded.method,
-            access: Access::least(recorded.method, ToolHints::default(), &call.tool),
+            access: self.access(call, recorded.method),
             raw_arguments: Arc::clone(&sent),
             arguments: sent,
             uses: Vec::new(),

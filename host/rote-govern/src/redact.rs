@@ -21,7 +21,7 @@ use std::fmt;
 use std::ops::Range;
 
 use memchr::memmem;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use escape::{Kinds, Plain};
@@ -87,7 +87,7 @@ impl fmt::Debug for Redactor {
 struct Budget<'r> {
     unescapes: u8,
     runs: u8,
-    /// All levels of percent may be undone at once.
+    /// All levels of percent may be undone at once, and all references that end where the next one begins.
     levels: bool,
     /// How many bytes may still be read; with none left the search ends, and has not looked everywhere.
     bytes: &'r Cell<usize>,
@@ -109,6 +109,12 @@ impl Redactor {
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
         Self { patterns: Patterns::new(secrets) }
+    }
+
+    /// Whether a value is looked for at all: too short a one, or a word of JSON, would be masked wherever it stands by chance.
+    #[must_use]
+    pub fn looks_for(value: &SecretString) -> bool {
+        pattern::is_looked_for(value.expose_secret())
     }
 
     /// Whether there is nothing to look for.
@@ -301,8 +307,10 @@ impl Redactor {
                 self.scan(decoded, of_run, &|range| origin(pieces.origin(range)), hits);
             });
         }
+        let unescape = |kinds| escape::unescape(bytes, kinds, self.patterns.quotes());
+        let entities = || escape::has_open_reference(bytes).then(|| unescape(Kinds::ENTITIES)).flatten();
         if budget.unescapes > 0
-            && let Some(plain) = escape::unescape(bytes, Kinds::ALL, self.patterns.quotes())
+            && let Some(plain) = unescape(Kinds::ALL).or_else(entities)
         {
             let left = Budget { unescapes: budget.unescapes - 1, ..budget };
             let deeper = |plain: &Plain, left: Budget<'_>, hits: &mut Vec<Hit>| {
@@ -310,14 +318,18 @@ impl Redactor {
             };
             if budget.levels
                 && memmem::find(bytes, LEVELS).is_some()
-                && let Some(plain) = escape::unescape(bytes, Kinds::LEVELS, self.patterns.quotes())
+                && let Some(plain) = unescape(Kinds::LEVELS)
             {
                 deeper(&plain, left, hits);
             }
+            if budget.levels
+                && let Some(plain) = entities()
+            {
+                deeper(&plain, Budget { levels: false, ..left }, hits);
+            }
             // A value with a sign of its own, escaped in one way within another, needs the ways one by one.
             if self.patterns.signs() && bytes.len() <= SMALL {
-                let single = Kinds::SINGLE.into_iter();
-                let single = single.filter_map(|kind| escape::unescape(bytes, kind, self.patterns.quotes()));
+                let single = Kinds::SINGLE.into_iter().filter_map(unescape);
                 single.for_each(|plain| deeper(&plain, Budget { levels: false, ..left }, hits));
             }
             // Escapes end a stretch of base64, so stretches are read where none are left.

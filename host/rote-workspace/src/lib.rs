@@ -17,6 +17,7 @@ mod idempotency;
 mod inject;
 mod lost;
 mod model;
+mod overview;
 mod owner;
 mod query;
 mod query_log;
@@ -25,6 +26,7 @@ mod record;
 mod render;
 mod response_file;
 mod schema;
+mod skim;
 mod store;
 mod sugar;
 mod template;
@@ -51,11 +53,12 @@ pub use model::{
     CommandId, CommandKind, CommandRecord, CommandStatus, Dependency, DependencyRecord, DependencyType, NewCall,
     RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, SessionRecord, Settled, StoredResponse,
 };
+pub use overview::Overview;
 pub use owner::{is_alive, this_process};
 pub use query::{QueryRequest, QueryResult, QuerySource};
 pub use query_log::{QueryRecord, WorkspaceStats};
 pub use render::Rendered;
-pub use schema::{Overview, overview_of, schema_of};
+pub use schema::schema_of;
 pub use store::Workspace;
 pub use sugar::desugar;
 pub use template::{Piece, Reference as TemplateReference, has_template, meant_reference, parse as parse_template};

@@ -1,11 +1,12 @@
-//! The shape of a body: types, optional keys, lengths, capped examples; and its short overview.
+//! The shape of a body: types, optional keys, lengths, capped examples.
 
 use indexmap::IndexMap;
 use rote_types::ResponseId;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{Body, Result, StoredResponse, Workspace};
+use crate::overview::cut;
+use crate::skim::{items, members, type_of};
+use crate::{Body, JsonType, Result, Workspace};
 
 /// Deepest level described; below it only the type is named.
 const MAX_DEPTH: usize = 16;
@@ -17,45 +18,28 @@ const MAX_EXAMPLES: usize = 3;
 const MAX_EXAMPLE_CHARS: usize = 60;
 /// What a JSON Schema of ours is written in.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
-/// Keys that name one thing; an object that wraps a list has none of them.
-const IDENTITIES: [&str; 6] = ["id", "number", "key", "uuid", "name", "title"];
-/// Keys named in the one-line shape.
-const SHAPE_KEYS: usize = 8;
-/// Longest row of an overview, in characters.
-const ROW_CHARS: usize = 110;
-
-/// What the short human line of a call shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Overview {
-    /// The shape in one line, such as `array[30] of {id, name, owner{…}, …}`.
-    pub shape: String,
-    /// The first rows, each one line.
-    pub rows: Vec<String>,
-}
-
 /// Returns the shape of a value as data: `{"type": "object", "keys": {…}}`, `{"type": "array", "length": 3,
 /// "items": …}`, `{"type": "string", "examples": […]}`; a key that not all objects have is `"optional": true`,
 /// and a place with several types has a list of them.
 #[must_use]
 pub fn schema_of(value: &Value) -> Value {
     let mut shape = Shape::default();
-    shape.observe(value, MAX_DEPTH);
+    shape.observe(&value.to_string(), MAX_DEPTH);
     shape.describe()
 }
 
-/// Returns what a value is like as a JSON Schema (2020-12) that it is valid against. Examples are left out where it would
-/// be longer than the value with them.
-#[must_use]
-fn json_schema_of(value: &Value) -> Value {
+/// Returns what a text that is JSON is like as a JSON Schema (2020-12) that it is valid against. Examples are left out where
+/// it would be longer than the text with them.
+fn json_schema_of(json: &str) -> Value {
     let mut shape = Shape::default();
-    shape.observe(value, MAX_DEPTH);
+    shape.observe(json, MAX_DEPTH);
     let with = |examples| {
         let mut schema = Map::from_iter([("$schema".to_owned(), json!(DIALECT))]);
         schema.extend(shape.json_schema(examples));
         Value::Object(schema)
     };
     let full = with(true);
-    if full.to_string().len() <= value.to_string().len() { full } else { with(false) }
+    if full.to_string().len() <= json.len() { full } else { with(false) }
 }
 
 /// A JSON Schema of a body that is not JSON, with what is known of it in words.
@@ -70,23 +54,6 @@ fn no_json(kind: Value, about: String) -> Value {
     }
 }
 
-/// Returns the overview of a value with at most `rows` rows.
-#[must_use]
-pub fn overview_of(value: &Value, rows: usize) -> Overview {
-    let list = match value {
-        Value::Array(items) => Some(items),
-        Value::Object(fields) if is_one_thing(fields) => None,
-        Value::Object(fields) => main_list(fields),
-        _ => None,
-    };
-    let rows = match (list, value) {
-        (Some(items), _) => items.iter().take(rows).map(row).collect(),
-        (None, Value::Object(_)) if rows > 0 => vec![row(value)],
-        _ => Vec::new(),
-    };
-    Overview { shape: shape_line(value, 2), rows }
-}
-
 impl Workspace {
     /// Returns what a recorded body is like, as a JSON Schema.
     ///
@@ -94,10 +61,7 @@ impl Workspace {
     /// Unknown or unfinished response.
     pub fn schema(&self, id: ResponseId) -> Result<Value> {
         Ok(match self.response(id)?.body {
-            Body::Json(text) => match serde_json::from_str(&text) {
-                Ok(value) => json_schema_of(&value),
-                Err(_checked_when_recorded) => no_json(json!({}), format!("text of {} bytes", text.len())),
-            },
+            Body::Json(text) => json_schema_of(&text),
             Body::Text { text, .. } => {
                 let about = format!("text of {} bytes and {} lines", text.len(), text.lines().count());
                 no_json(json!({ "type": "string" }), about)
@@ -107,24 +71,6 @@ impl Workspace {
             }
             Body::Empty => no_json(json!({ "not": {} }), "there is no body".to_owned()),
         })
-    }
-}
-
-impl StoredResponse {
-    /// Returns the overview of its body with at most `rows` rows.
-    #[must_use]
-    pub fn overview(&self, rows: usize) -> Overview {
-        match &self.body {
-            Body::Json(text) => match serde_json::from_str(text) {
-                Ok(value) => overview_of(&value, rows),
-                Err(_checked_when_recorded) => text_overview(text, rows),
-            },
-            Body::Text { text, .. } => text_overview(text, rows),
-            Body::Binary { sha256, bytes, .. } => {
-                Overview { shape: format!("{bytes} bytes, sha256 {}…", &sha256.hex()[..12]), rows: Vec::new() }
-            }
-            Body::Empty => Overview { shape: "empty".to_owned(), rows: Vec::new() },
-        }
     }
 }
 
@@ -142,44 +88,52 @@ struct Shape {
 }
 
 impl Shape {
-    fn observe(&mut self, value: &Value, depth: usize) {
-        let name = crate::JsonType::of(value).as_str();
-        if !self.types.contains(&name) {
-            self.types.push(name);
+    fn observe(&mut self, json: &str, depth: usize) {
+        let kind = type_of(json);
+        if !self.types.contains(&kind.as_str()) {
+            self.types.push(kind.as_str());
         }
         let below = depth.checked_sub(1);
-        match (value, below) {
-            (Value::Object(fields), Some(below)) => self.observe_fields(fields, below),
-            (Value::Array(items), _) => {
-                let (least, most) = self.lengths.unwrap_or((items.len(), items.len()));
-                self.lengths = Some((least.min(items.len()), most.max(items.len())));
-                if let Some(below) = below {
-                    let shape = self.items.get_or_insert_default();
-                    items.iter().for_each(|item| shape.observe(item, below));
-                }
+        match (kind, below) {
+            (JsonType::Object, Some(below)) => self.observe_fields(json, below),
+            (JsonType::Array, _) => {
+                let length = items(json, |item| {
+                    if let Some(below) = below {
+                        self.items.get_or_insert_default().observe(item.get(), below);
+                    }
+                });
+                let (least, most) = self.lengths.unwrap_or((length, length));
+                self.lengths = Some((least.min(length), most.max(length)));
             }
-            (Value::Object(_) | Value::Null, _) => {}
-            (Value::Bool(_) | Value::Number(_) | Value::String(_), _) => {
-                self.fractions |= rote_types::type_name(value) == "number";
-                let example = shorten(value);
-                if self.examples.len() < MAX_EXAMPLES && !self.examples.contains(&example) {
-                    self.examples.push(example);
-                }
-            }
+            (JsonType::Object | JsonType::Null, _) => {}
+            (JsonType::Boolean | JsonType::Number | JsonType::String, _) => self.observe_scalar(kind, json),
         }
     }
 
-    fn observe_fields(&mut self, fields: &Map<String, Value>, depth: usize) {
-        self.objects += 1;
-        for (key, value) in fields {
-            if !self.keys.contains_key(key) && self.keys.len() >= MAX_KEYS {
-                self.more_keys = true;
-                continue;
-            }
-            let (shape, seen) = self.keys.entry(key.clone()).or_default();
-            *seen += 1;
-            shape.observe(value, depth);
+    fn observe_scalar(&mut self, kind: JsonType, json: &str) {
+        let whole = kind != JsonType::Number || self.fractions;
+        if whole && self.examples.len() == MAX_EXAMPLES {
+            return;
         }
+        let Ok(value) = serde_json::from_str(json) else { return };
+        self.fractions |= rote_types::type_name(&value) == "number";
+        let example = shorten(value);
+        if self.examples.len() < MAX_EXAMPLES && !self.examples.contains(&example) {
+            self.examples.push(example);
+        }
+    }
+
+    fn observe_fields(&mut self, json: &str, depth: usize) {
+        self.objects += 1;
+        members(json, |key, value| {
+            if !self.keys.contains_key(&*key) && self.keys.len() >= MAX_KEYS {
+                self.more_keys = true;
+                return;
+            }
+            let (shape, seen) = self.keys.entry(key.into_owned()).or_default();
+            *seen += 1;
+            shape.observe(value.get(), depth);
+        });
     }
 
     fn describe(&self) -> Value {
@@ -253,101 +207,10 @@ impl Shape {
     }
 }
 
-fn shorten(value: &Value) -> Value {
+fn shorten(value: Value) -> Value {
     match value {
-        Value::String(text) => Value::String(cut(text, MAX_EXAMPLE_CHARS)),
-        other => other.clone(),
-    }
-}
-
-/// Whether an object is itself what was asked for, not the wrapping of a list: it has an identity and its lists,
-/// such as labels, are parts of it.
-fn is_one_thing(fields: &Map<String, Value>) -> bool {
-    let scalar = |value: &Value| value.is_string() || value.is_number();
-    let lists_objects = main_list(fields).is_some_and(|items| items.iter().any(Value::is_object));
-    let identified = IDENTITIES.iter().any(|key| fields.get(*key).is_some_and(scalar));
-    identified || (!lists_objects && fields.values().any(scalar))
-}
-
-/// The array that a list response is about: the only one, or the longest of several.
-fn main_list(fields: &Map<String, Value>) -> Option<&Vec<Value>> {
-    fields.values().filter_map(Value::as_array).filter(|items| !items.is_empty()).max_by_key(|items| items.len())
-}
-
-fn shape_line(value: &Value, depth: usize) -> String {
-    match value {
-        Value::Object(fields) if fields.is_empty() => "{}".to_owned(),
-        Value::Object(_) if depth == 0 => "{…}".to_owned(),
-        Value::Object(fields) => {
-            let mut keys: Vec<String> =
-                fields.iter().take(SHAPE_KEYS).map(|(key, value)| key_shape(key, value, depth)).collect();
-            if fields.len() > SHAPE_KEYS {
-                keys.push(format!("… {} more", fields.len() - SHAPE_KEYS));
-            }
-            format!("{{{}}}", keys.join(", "))
-        }
-        Value::Array(items) => match items.first() {
-            Some(first) if depth > 0 => {
-                format!("array[{}] of {}", items.len(), shape_line(first, depth - 1))
-            }
-            _ => format!("array[{}]", items.len()),
-        },
-        scalar => crate::JsonType::of(scalar).as_str().to_owned(),
-    }
-}
-
-fn key_shape(key: &str, value: &Value, depth: usize) -> String {
-    let key = cut(&plain(key), 40);
-    match value {
-        Value::Object(_) => format!("{key}{{…}}"),
-        Value::Array(items) => match items.first() {
-            Some(first @ Value::Object(_)) if depth > 1 => {
-                format!("{key}[{}] of {}", items.len(), shape_line(first, depth - 1))
-            }
-            _ => format!("{key}[{}]", items.len()),
-        },
-        _ => key,
-    }
-}
-
-/// One element as one line: its scalar fields, or the value itself.
-fn row(value: &Value) -> String {
-    let text = match value {
-        Value::Object(fields) => {
-            let scalar = |(key, value): (&String, &Value)| match value {
-                Value::Object(_) | Value::Array(_) | Value::Null => None,
-                Value::String(text) => Some(format!("{key}={}", cut(text, 40))),
-                other => Some(format!("{key}={other}")),
-            };
-            let scalars = fields.iter().filter_map(scalar).take(SHAPE_KEYS).collect::<Vec<_>>().join("  ");
-            // What has nothing but objects in it, as errors of many APIs, is shown as it is.
-            if scalars.is_empty() { value.to_string() } else { scalars }
-        }
-        Value::String(text) => text.clone(),
-        Value::Array(items) => format!("array[{}]", items.len()),
-        other => other.to_string(),
-    };
-    cut(&plain(&text), ROW_CHARS)
-}
-
-fn text_overview(text: &str, rows: usize) -> Overview {
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let count = text.lines().count();
-    Overview {
-        shape: format!("text, {count} line{}", if count == 1 { "" } else { "s" }),
-        rows: lines.take(rows).map(|line| cut(&plain(line), ROW_CHARS)).collect(),
-    }
-}
-
-/// Takes line breaks, terminal escapes and other control characters out: a remote's text goes to a terminal.
-fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
-fn cut(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        Value::String(text) => Value::String(cut(&text, MAX_EXAMPLE_CHARS)),
+        other => other,
     }
 }
 
@@ -385,9 +248,9 @@ mod tests {
             "extra": {"type": "object"},
         });
         let items = json!({ "type": "object", "properties": properties, "required": ["id", "name", "tags", "share"] });
-        assert_eq!(json_schema_of(&value), json!({ "$schema": DIALECT, "type": "array", "items": items }));
+        assert_eq!(json_schema_of(&value.to_string()), json!({ "$schema": DIALECT, "type": "array", "items": items }));
         let many: Value = (0..40).map(|n| json!({ "id": n, "title": format!("Number {n}") })).collect();
-        let schema = json_schema_of(&many);
+        let schema = json_schema_of(&many.to_string());
         assert_eq!(schema["items"]["properties"]["title"]["examples"], json!(["Number 0"]));
         assert!(schema.to_string().len() < many.to_string().len() / 4);
     }
@@ -404,35 +267,5 @@ mod tests {
             deep = json!([deep]);
         }
         assert!(schema_of(&deep).to_string().len() < 2_000);
-    }
-
-    #[test]
-    fn an_overview_of_one_thing_shows_the_thing_not_its_parts() {
-        let issue = json!({"number": 7, "title": "Late", "labels": ["bug"], "comments": [{"id": 1}]});
-        assert_eq!(overview_of(&issue, 3).rows, ["number=7  title=Late"]);
-        let nested = json!({"error": {"message": "too small", "field": "amount"}});
-        assert_eq!(overview_of(&nested, 3).rows, [r#"{"error":{"message":"too small","field":"amount"}}"#]);
-        assert_eq!(overview_of(&json!({"state": "up", "nodes": ["a", "b"]}), 3).rows, ["state=up"]);
-        assert_eq!(overview_of(&json!({"total": 1, "items": [{"id": 1}]}), 3).rows, ["id=1"]);
-        assert_eq!(overview_of(&json!({"names": ["a", "b"]}), 3).rows, ["a", "b"]);
-    }
-
-    #[test]
-    fn an_overview_counts_lines() {
-        assert_eq!(text_overview("a\n", 1).shape, "text, 1 line");
-        assert_eq!(text_overview("a\nb", 1).shape, "text, 2 lines");
-    }
-
-    #[test]
-    fn an_overview_shows_shape_and_first_rows() {
-        let value = json!({"total": 2, "items": [{"id": 1, "name": "a\u{1b}[31m", "owner": {"x": 1}}, {"id": 2}]});
-        let overview = overview_of(&value, 1);
-        assert_eq!(overview.shape, "{total, items[2] of {id, name, owner{…}}}");
-        assert_eq!(overview.rows, ["id=1  name=a [31m"]);
-        assert_eq!(
-            overview_of(&json!([1, 2, 3]), 2),
-            Overview { shape: "array[3] of number".to_owned(), rows: vec!["1".to_owned(), "2".to_owned()] }
-        );
-        assert_eq!(overview_of(&json!("x"), 2).shape, "string");
     }
 }

@@ -1,7 +1,7 @@
 //! The codes, one line each. A code never changes its meaning.
 
 /// Every code with what it means.
-pub const LINT_CODES: [(&str, &str); 49] = [
+pub const LINT_CODES: [(&str, &str); 48] = [
     ("ADAPTER_DRIFT", "an installed adapter is not the pinned one"),
     ("ADAPTER_MISSING", "a pinned adapter is not installed"),
     ("ADAPTER_UNDECLARED", "a call goes to an adapter that the frontmatter does not pin"),
@@ -50,7 +50,6 @@ pub const LINT_CODES: [(&str, &str); 49] = [
     ("WORLD_VERSION", "the component was built for another version of the host"),
     ("WRITE_PERMISSION_MISSING", "a tool that writes is used without a permission"),
     ("WRITE_PERMISSION_UNUSED", "a permission is for nothing that the flow does"),
-    ("WRITE_REPEATED", "a step that writes waits for something, and would write again and again"),
 ];
 
 #[cfg(test)]

@@ -35,11 +35,6 @@ fn lint_steps(package: &Package, plan: &Plan, findings: &mut Findings) {
             let finding = Finding::warning("STEP_UNUSED", Position::plan(format!("/steps/{index}")), message);
             findings.push(finding.edit(format!("leave step `{}` out", step.id)));
         }
-        if !reads && step.until.is_some() {
-            let message = format!("step `{}` writes again and again until something is so", step.id);
-            let finding = Finding::error("WRITE_REPEATED", Position::plan(format!("/steps/{index}/until")), message);
-            findings.push(finding.edit("wait with a step that reads"));
-        }
     }
 }
 

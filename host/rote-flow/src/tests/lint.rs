@@ -61,7 +61,7 @@ async fn what_crystallize_makes_has_no_errors_and_few_warnings() {
 /// One changed frontmatter or plan, and the finding that it must give.
 type Case = (&'static str, fn(&mut Value, &mut Value));
 
-const STATIC: [Case; 30] = [
+const STATIC: [Case; 29] = [
     ("warning QUESTION_OPEN frontmatter/questions/0", |front, _| {
         front["questions"] = json!([{"id": "when:s2", "ask": "Which one?"}]);
     }),
@@ -123,9 +123,6 @@ const STATIC: [Case; 30] = [
     }),
     ("error QUERY_SYNTAX plan/result", |_, plan| plan["result"]["$from"]["jq"] = json!(".price |")),
     ("warning RESULT_MISSING plan/result", |_, plan| plan["result"] = Value::Null),
-    ("error WRITE_REPEATED plan/steps/1/until", |_, plan| {
-        plan["steps"][1]["until"] = json!({"jq": ".id", "pause": 1, "most": 2});
-    }),
     ("warning STEP_UNUSED plan/steps/2", |_, plan| plan["result"] = json!({"$param": "owner"})),
 ];
 

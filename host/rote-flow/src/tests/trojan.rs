@@ -219,3 +219,27 @@ async fn a_plan_is_decompiled_with_everything_that_decides_what_it_does() {
     }
     assert_ne!(fixture.flows.runner.dry_run(&fixture.run_request(&[])).await.unwrap().calls[0].arguments, Value::Null);
 }
+
+#[tokio::test]
+async fn a_plan_that_waits_by_a_write_is_neither_made_nor_read() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    let made = fixture.crystallize(&[]).await.unwrap();
+    let (_, package) = fixture.flows.library.load(&FlowReference::Path(made.path)).unwrap();
+    let waiting = |tool: &str| {
+        let mut plan = serde_json::to_value(package.plan().unwrap()).unwrap();
+        plan["steps"][0]["tool"] = json!(tool);
+        plan["steps"][0]["until"] = json!({"jq": ".id", "pause": 1, "most": 2});
+        plan
+    };
+    let write = waiting("orders_create");
+    let refused = "step `s1` writes and has `until`, so it would write again and again: wait with a step that reads";
+    let error = Package::of_plan(package.frontmatter.clone(), serde_json::from_value(write.clone()).unwrap());
+    assert!(error.as_ref().is_err_and(|error| error.to_string().contains(refused)), "{error:?}");
+    let header = canonical_json(&package.frontmatter).unwrap();
+    let sections = vec![(FRONTMATTER_SECTION, header), (PAYLOAD_SECTION, canonical_json(&write).unwrap())];
+    let error = refusal(sealed(code(), &sections));
+    assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains(refused), "{error}");
+    let read = serde_json::from_value(waiting("orders_list")).unwrap();
+    assert!(Package::of_plan(package.frontmatter, read).is_ok());
+}

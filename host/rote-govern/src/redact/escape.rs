@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memchr::memchr3;
+use memchr::{memchr3, memmem};
 
 use super::entity::named;
 
@@ -52,12 +52,14 @@ impl Kinds {
     pub(super) const ALL: Self = Self { percent: true, backslash: true, entity: true, ..Self::NONE };
     /// Percent alone, with all its levels at once.
     pub(super) const LEVELS: Self = Self { deep: true, ..Self::NONE };
+    /// Character references, which may end where the next one begins.
+    pub(super) const ENTITIES: Self = Self { entity: true, eager: true, ..Self::NONE };
     /// Each kind by itself.
     pub(super) const SINGLE: [Self; 4] = [
         Self { percent: true, ..Self::NONE },
         Self { backslash: true, ..Self::NONE },
         Self { entity: true, ..Self::NONE },
-        Self { entity: true, eager: true, ..Self::NONE },
+        Self::ENTITIES,
     ];
 }
 
@@ -227,6 +229,15 @@ fn entity(rest: &[u8], eager: bool) -> Option<Escape> {
         Some(b'&') if !eager => None,
         _ => Some(Escape { length, meaning: Meaning::Char(char) }),
     }
+}
+
+/// Whether a character reference ends where the next one begins.
+pub(super) fn has_open_reference(source: &[u8]) -> bool {
+    memmem::find_iter(source, b"&#").any(|at| {
+        let of_number = |byte: &&u8| byte.is_ascii_hexdigit() || matches!(byte, b'x' | b'X');
+        let count = source[at + 2..].iter().take(MAX_DIGITS).take_while(of_number).count();
+        count > 0 && source.get(at + 2 + count) == Some(&b'&')
+    })
 }
 
 /// The number of `count` digits at a place.

@@ -64,7 +64,7 @@ impl Patterns {
         let (mut narrow, mut wide) = (Vec::new(), Vec::new());
         for Secret { name, value } in secrets {
             let value = value.expose_secret();
-            if value.len() < SHORTEST || matches!(value, "true" | "false" | "null") {
+            if !is_looked_for(value) {
                 continue;
             }
             let secret = names.iter().position(|known| *known == name).unwrap_or_else(|| {
@@ -175,6 +175,11 @@ fn automaton(patterns: &[Pattern]) -> AhoCorasick {
         .ascii_case_insensitive(true)
         .build(patterns.iter().map(|pattern| pattern.bytes.as_slice()))
         .expect("values are bounded by the vault, far below the automaton's limit of 2^31 states")
+}
+
+/// Whether a value is a secret that can be told from a text that has it by chance.
+pub(super) fn is_looked_for(value: &str) -> bool {
+    value.len() >= SHORTEST && !matches!(value, "true" | "false" | "null")
 }
 
 /// The parts of a value that are secret on their own, since a server takes the value apart: the password of

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Lines of base64 in a text are at least this long (RFC 2045 has 76 characters, PEM 64, GitHub 60). Hexadecimal has no
+/// Lines of base64 in a text, and groups of it between blanks, are at least this long (RFC 2045 has 76 characters, PEM 64, GitHub 60). Hexadecimal has no
 /// bound (`pieces`).
 const SHORTEST_LINE: usize = 8;
 /// Most blanks before a line: what stands in YAML or XML is set in.
@@ -90,9 +90,12 @@ impl Run {
     }
 }
 
-/// The length of a line break that stands here, as it is or as JSON writes it, with the blanks behind it.
+/// The length of what parts two lines here: a line break, as it is or as JSON writes it, with the blanks behind it; or one
+/// blank, as base64 in groups has it.
 fn line_break(bytes: &[u8]) -> usize {
-    let Some(one) = BREAKS.iter().find(|one| bytes.starts_with(one)) else { return 0 };
+    let Some(one) = BREAKS.iter().find(|one| bytes.starts_with(one)) else {
+        return usize::from(bytes.first() == Some(&b' '));
+    };
     let blanks = bytes[one.len()..].iter().take(MAX_INDENT).take_while(|byte| matches!(byte, b' ' | b'\t'));
     one.len() + blanks.count()
 }
@@ -116,11 +119,12 @@ fn is_of_break(bytes: &[u8], at: usize) -> bool {
     matches!(bytes.get(at), Some(b'n' | b'r')) && bytes[..at].ends_with(b"\\")
 }
 
-/// Where the line break begins that ends these bytes with the blanks behind it.
+/// Where what parts two lines begins that ends these bytes ([`line_break`]).
 fn break_before(bytes: &[u8]) -> Option<usize> {
     let blanks = bytes.iter().rev().take(MAX_INDENT).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let line = &bytes[..bytes.len() - blanks];
-    BREAKS.iter().find_map(|one| line.strip_suffix(*one)).map(<[u8]>::len)
+    let broken = BREAKS.iter().find_map(|one| line.strip_suffix(*one)).map(<[u8]>::len);
+    broken.or_else(|| (bytes.last() == Some(&b' ')).then(|| bytes.len() - 1))
 }
 
 /// Gives `visit` every reading of every stretch that can hold `shortest` bytes, however long it is: a picture, an

@@ -68,6 +68,22 @@ fn every_spelling_of_a_secret_is_replaced() {
 }
 
 #[test]
+fn a_value_without_signs_is_found_in_references_without_semicolons_and_in_groups_of_base64() {
+    let value = "CANARY-s3cr3t_Value+For/Rote-9q7Zx";
+    let redactor = redactor(value);
+    let decimal: String = value.bytes().map(|byte| format!("&#{byte}")).collect();
+    let hexadecimal: String = value.bytes().map(|byte| format!("&#x{byte:x}")).collect();
+    let encoded = base64(&format!("user:{value}"));
+    let groups =
+        |size| encoded.as_bytes().chunks(size).map(|one| str::from_utf8(one).unwrap()).collect::<Vec<_>>().join(" ");
+    for row in [decimal, hexadecimal, groups(12), groups(8), groups(10)] {
+        let clean = redactor.text(&format!("of it: {row}; b")).into_owned();
+        assert!(clean.starts_with("of it: ") && clean.ends_with(" b"), "{row} -> {clean}");
+        assert!(clean.contains("<API_TOKEN>") && clean.len() < 40, "{row} -> {clean}");
+    }
+}
+
+#[test]
 fn a_mask_takes_the_spelling_and_nothing_else() {
     let redactor = redactor("hunter2-hunter2");
     let rows = [

@@ -69,7 +69,8 @@ impl Set {
         let stored = context.session()?.token_set(&self.name, &value, &self.description, &targets, consent)?;
         let info = &stored.info;
         let until = info.expires_at.map(|at| format!(", valid until {}", second(at))).unwrap_or_default();
-        let text = format!("stored {} ({}{until})", info.name, info.kind);
+        let masked = if stored.masked { "" } else { "\nnote: it is too short to be masked in what comes back" };
+        let text = format!("stored {} ({}{until}){masked}", info.name, info.kind);
         Ok(if info.bindings.is_empty() {
             Report::new(&stored, format!("{text}\nbound to no adapter yet"))
                 .next(command("rote token bind").argument(&info.name).plain("ADAPTER"))
