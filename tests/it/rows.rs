@@ -1,9 +1,14 @@
 //! What somebody new met in the first hour, each named by its row in the list of what hurt: what is printed now.
+//!
+//! Elsewhere: row 9 (`interrupted::a_time_limit_ends_a_call_a_batch_and_a_message`), 10
+//! (`pasted::every_way_out_of_a_doubt_works_in_another_folder_with_an_empty_environment`), 41
+//! (`interrupted::an_interrupted_run_names_itself_and_is_asked_about`).
 
 use rote_testkit::TestHome;
 use serde_json::{Value, json};
 
 use crate::interrupted::send;
+use crate::terminal::on_columns;
 use crate::{home, tracker};
 
 /// Asserts that a command ends so and says each of these.
@@ -85,6 +90,43 @@ fn row_18_a_build_checks_what_bound_functions_are_given_and_what_the_frontmatter
     let built = home.rote(&["flow", "build", "main.ts"]);
     assert!(built.code == 0 && !built.stdout.contains("note:"), "{built}");
     assert_eq!(home.data(&["run", "wk"])["result"], 4);
+}
+
+#[test]
+fn row_13_a_workspace_is_that_of_a_folder_or_a_shell_and_each_answer_names_it() {
+    let (home, _server) = tracker();
+    let folder = home.work().join("a");
+    std::fs::create_dir_all(&folder).unwrap();
+    let within = |words: &[&str]| home.invocation(words).in_directory(&folder);
+    assert_eq!(within(&["init", "A", "--here"]).run().code, 0);
+    says(&home, &["init", "B"], 0, &[]);
+    let call = ["call", "tracker", "listProjects"];
+    for (run, name) in [
+        (within(&call).run(), "A"),
+        (home.rote(&call), "B"),
+        (home.invocation(&call).env("ROTE_WORKSPACE", "A").run(), "A"),
+        (home.rote(&[&call[..], &["-w", "A"]].concat()), "A"),
+    ] {
+        let first = run.stdout.lines().next().unwrap_or_default();
+        assert!(run.code == 0 && first.contains(&format!(" in {name} ")), "{run}");
+    }
+}
+
+#[test]
+fn row_36_lines_fit_the_terminal_and_a_pipe_has_them_whole() {
+    let (home, _server) = tracker();
+    for words in [&["probe", "tracker", "list the issues of a project"][..], &["adapter", "list"], &["ls"]] {
+        let whole = home.rote(words).stdout;
+        for columns in [40_u16, 80, 200] {
+            let shown = on_columns(&home.invocation(words).env("NO_COLOR", "1"), columns);
+            // A command is never cut, as it is there to be copied, and a path that has no room is a line by itself.
+            let prose = |line: &&str| !line.contains("rote ") && line.split_whitespace().nth(1).is_some();
+            let widest = shown.lines().filter(prose).map(|line| line.trim_end().chars().count()).max();
+            assert!(widest.is_some_and(|widest| widest <= usize::from(columns)), "{words:?} at {columns}:\n{shown}");
+        }
+        let cut = whole.lines().find(|line| line.ends_with('…'));
+        assert_eq!(cut, None, "{words:?} in a pipe");
+    }
 }
 
 #[test]

@@ -33,12 +33,16 @@ impl Terminal {
         Self::spawn(program, "", true)
     }
 
-    fn spawn(mut program: Command, typed: &str, input: bool) -> Self {
+    fn spawn(program: Command, typed: &str, input: bool) -> Self {
+        Self::sized(program, typed, input, None)
+    }
+
+    fn sized(mut program: Command, typed: &str, input: bool, size: Option<&libc::winsize>) -> Self {
         let (mut master, mut slave) = (0, 0);
         let none = std::ptr::null_mut();
-        // SAFETY: both descriptors are writable; the rest may be null.
-        let opened =
-            unsafe { libc::openpty(&raw mut master, &raw mut slave, none, std::ptr::null(), std::ptr::null()) };
+        let size = size.map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: both descriptors are writable; the size is that of a borrow, and the rest may be null.
+        let opened = unsafe { libc::openpty(&raw mut master, &raw mut slave, none, std::ptr::null(), size) };
         assert_eq!(opened, 0);
         // SAFETY: the descriptor is open. A child that had this end would never see the other one hang up.
         unsafe { libc::fcntl(master, libc::F_SETFD, libc::FD_CLOEXEC) };
@@ -119,4 +123,10 @@ impl Drop for Terminal {
 /// Runs a command that can only print to a terminal, and returns what the terminal got.
 pub(crate) fn on_terminal(run: &Invocation) -> String {
     Terminal::spawn(run.command(), "", false).end().1
+}
+
+/// The same on a terminal of so many columns.
+pub(crate) fn on_columns(run: &Invocation, columns: u16) -> String {
+    let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    Terminal::sized(run.command(), "", false, Some(&size)).end().1
 }
