@@ -116,9 +116,14 @@ impl Desk {
         Ok(taken)
     }
 
+    /// What somebody answered to a question, asked or not.
+    pub(crate) fn word(&self, question: &QuestionId) -> Option<&str> {
+        self.given.get(&question.to_string()).map(String::as_str)
+    }
+
     /// Whether somebody answered a question, asked or not.
     pub(crate) fn is_answered(&self, question: &QuestionId) -> bool {
-        self.given.contains_key(&question.to_string())
+        self.word(question).is_some()
     }
 
     /// Says why a question is not asked, for somebody who answered it; the first reason stays.
@@ -135,13 +140,19 @@ impl Desk {
 
     /// Makes a place one of a question that has the same answers, all words but the last one; whether it could.
     pub(crate) fn joins(&mut self, question: &QuestionId, words: &[String], place: Place) -> bool {
+        let known = self.questions.iter().find(|known| known.id == *question);
+        let rest = known.and_then(|known| known.answers.split_last()).map(|(_, rest)| rest);
+        rest.is_some_and(|rest| rest.iter().map(|one| &one.word).eq(words)) && self.is_at(question, place)
+    }
+
+    /// Makes a place one of a question; whether that is asked.
+    pub(crate) fn is_at(&mut self, question: &QuestionId, place: Place) -> bool {
         let Some(known) = self.questions.iter_mut().find(|known| known.id == *question) else { return false };
-        let same = known.answers.split_last().is_some_and(|(_, rest)| rest.iter().map(|one| &one.word).eq(words));
-        if same && !known.places.contains(&place) {
+        if !known.places.contains(&place) {
             known.ask.push_str(&format!(" ({}, too)", place.step));
             known.places.push(place);
         }
-        same
+        true
     }
 
     /// Says that a question is not asked, since another one is whose answer is its answer.
