@@ -202,8 +202,8 @@ impl Desk {
     }
 
     /// Refuses an answer to a question that nobody asked, and one that is none of the words of its question. One that was
-    /// asked before, and that another answer leaves nothing of, is not needed.
-    pub(crate) fn refuse_strays(&mut self, before: &BTreeMap<String, String>) -> Result<(), FlowError> {
+    /// asked or taken before, and that another answer leaves nothing of, is not needed.
+    pub(crate) fn refuse_strays(&mut self, before: &BTreeSet<String>) -> Result<(), FlowError> {
         let strays: Vec<(String, String)> = self
             .given
             .iter()
@@ -212,10 +212,13 @@ impl Desk {
             .collect();
         for (stray, word) in strays {
             let why = self.unasked.get(&stray);
-            if let Some(words) = self.misread.get(&stray).filter(|_| why.is_none()) {
+            // What was its word before, and is not any more, was one of a question that is not asked now.
+            let is_asked = self.questions.iter().any(|known| known.id.to_string() == stray);
+            let is_over = before.contains(&stray) && !is_asked;
+            if let Some(words) = self.misread.get(&stray).filter(|_| why.is_none() && !is_over) {
                 return Err(misread(stray, &word, words.iter().map(String::as_str)));
             }
-            if !before.contains_key(&stray) {
+            if !before.contains(&stray) {
                 let asked: Vec<String> = self.questions.iter().map(|question| question.id.to_string()).collect();
                 let asked = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
                 let why = why.map(|why| format!(", since {why}")).unwrap_or_default();
