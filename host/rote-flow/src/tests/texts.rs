@@ -85,8 +85,11 @@ async fn what_may_be_chance_in_a_frame_is_one_question_for_all_its_texts() {
     let made = tale.made(&[]).await;
     assert_eq!(open(&made), ["source:s2/body", "pick:s2/issue_id", "pick:s3/issue_id"]);
     assert_eq!(words(&made, "source:s2/body"), ["taken", "@1{.items[0].name}", "@1{.items[0].login}", "always"]);
+    let may = |note: &&str| note.starts_with("s2, s3 may be one step for each of a list with `taken`");
+    assert_eq!(notes(&made).into_iter().filter(may).count(), 1, "{:?}", notes(&made));
     let made = answered(&tale, &[], &[("source:s2/body", "taken")]).await;
     assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{:?}", notes(&made));
+    assert!(!notes(&made).iter().any(may), "{:?}", notes(&made));
 }
 
 #[tokio::test]
@@ -105,9 +108,7 @@ async fn a_text_that_is_nothing_but_what_the_thing_has_is_that_in_each_run() {
 
 #[tokio::test]
 async fn what_was_done_for_each_is_not_what_a_query_for_a_report_chose() {
-    let bill = |id: u64, name: &str, amount: f64, status: &str| {
-        json!({"id": id, "name": name, "amount": amount, "status": status})
-    };
+    let bill = |id: u64, name: &str, amount: f64, status: &str| json!({"id": id, "name": name, "amount": amount, "status": status});
     let rows = [
         bill(41, "Acme", 475.0, "overdue"),
         bill(42, "Bolt", 80.0, "paid"),
