@@ -209,7 +209,7 @@ impl Crystallizer {
         parameters.describe(&cx, &draft, &mut report)?;
         let plan = draft.plan(&trace, parameters.declarations());
         world::try_changed(&cx, &draft, &plan, &parameters, &mut desk);
-        desk.refuse_strays(&instead_of.map(|made| made.asked.clone()).unwrap_or_default())?;
+        desk.refuse_strays(&instead_of.map(Made::known).unwrap_or_default())?;
         desk.weigh(&draft.steps.iter().map(|step| step.id.as_str()).collect(), &closure::for_writes(&trace, &draft));
         let made = draft.calls(&trace);
         let responses: Vec<ResponseId> = made.iter().map(|call| call.response).collect();

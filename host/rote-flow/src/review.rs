@@ -110,9 +110,10 @@ impl Crystallizer {
                 spec.value = Some(standing.read(&trace).ok_or_else(lost)?);
             }
         }
+        let answered = request.answers.keys().cloned().collect();
         request.answers.extend(by_id(answers, &questions)?);
         request.force = true;
-        Ok((request, Made { sha256: package.digest(), companions, asked }))
+        Ok((request, Made { sha256: package.digest(), companions, asked, answered }))
     }
 }
 

@@ -31,5 +31,6 @@ mod shapes;
 mod sift;
 pub(crate) mod support;
 pub(crate) mod tale;
+mod texts;
 mod told;
 mod trojan;

@@ -1,7 +1,7 @@
 //! What lies beside a crystallized flow: the same program as TypeScript and Rust sources to edit, and a replay
 //! test made of the session that it came from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use rote_gate::Redaction;
@@ -29,6 +29,15 @@ pub(crate) struct Made {
     pub(crate) companions: BTreeMap<String, Sha256Digest>,
     /// What was asked about it, by the id.
     pub(crate) asked: BTreeMap<String, String>,
+    /// The ids that it was made with answers to, asked or not.
+    pub(crate) answered: BTreeSet<String>,
+}
+
+impl Made {
+    /// The ids of what was asked about it or answered.
+    pub(super) fn known(&self) -> BTreeSet<String> {
+        self.asked.keys().chain(&self.answered).cloned().collect()
+    }
 }
 
 /// Files to write into a flow's folder, checked, and those that do not stay.

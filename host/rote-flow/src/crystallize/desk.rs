@@ -116,9 +116,14 @@ impl Desk {
         Ok(taken)
     }
 
+    /// What somebody answered to a question, asked or not.
+    pub(crate) fn word(&self, question: &QuestionId) -> Option<&str> {
+        self.given.get(&question.to_string()).map(String::as_str)
+    }
+
     /// Whether somebody answered a question, asked or not.
     pub(crate) fn is_answered(&self, question: &QuestionId) -> bool {
-        self.given.contains_key(&question.to_string())
+        self.word(question).is_some()
     }
 
     /// Says why a question is not asked, for somebody who answered it; the first reason stays.
@@ -135,13 +140,19 @@ impl Desk {
 
     /// Makes a place one of a question that has the same answers, all words but the last one; whether it could.
     pub(crate) fn joins(&mut self, question: &QuestionId, words: &[String], place: Place) -> bool {
+        let known = self.questions.iter().find(|known| known.id == *question);
+        let rest = known.and_then(|known| known.answers.split_last()).map(|(_, rest)| rest);
+        rest.is_some_and(|rest| rest.iter().map(|one| &one.word).eq(words)) && self.is_at(question, place)
+    }
+
+    /// Makes a place one of a question; whether that is asked.
+    pub(crate) fn is_at(&mut self, question: &QuestionId, place: Place) -> bool {
         let Some(known) = self.questions.iter_mut().find(|known| known.id == *question) else { return false };
-        let same = known.answers.split_last().is_some_and(|(_, rest)| rest.iter().map(|one| &one.word).eq(words));
-        if same && !known.places.contains(&place) {
+        if !known.places.contains(&place) {
             known.ask.push_str(&format!(" ({}, too)", place.step));
             known.places.push(place);
         }
-        same
+        true
     }
 
     /// Says that a question is not asked, since another one is whose answer is its answer.
@@ -191,8 +202,8 @@ impl Desk {
     }
 
     /// Refuses an answer to a question that nobody asked, and one that is none of the words of its question. One that was
-    /// asked before, and that another answer leaves nothing of, is not needed.
-    pub(crate) fn refuse_strays(&mut self, before: &BTreeMap<String, String>) -> Result<(), FlowError> {
+    /// asked or taken before, and that another answer leaves nothing of, is not needed.
+    pub(crate) fn refuse_strays(&mut self, before: &BTreeSet<String>) -> Result<(), FlowError> {
         let strays: Vec<(String, String)> = self
             .given
             .iter()
@@ -201,10 +212,13 @@ impl Desk {
             .collect();
         for (stray, word) in strays {
             let why = self.unasked.get(&stray);
-            if let Some(words) = self.misread.get(&stray).filter(|_| why.is_none()) {
+            // What was its word before, and is not any more, was one of a question that is not asked now.
+            let is_asked = self.questions.iter().any(|known| known.id.to_string() == stray);
+            let is_over = before.contains(&stray) && !is_asked;
+            if let Some(words) = self.misread.get(&stray).filter(|_| why.is_none() && !is_over) {
                 return Err(misread(stray, &word, words.iter().map(String::as_str)));
             }
-            if !before.contains_key(&stray) {
+            if !before.contains(&stray) {
                 let asked: Vec<String> = self.questions.iter().map(|question| question.id.to_string()).collect();
                 let asked = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
                 let why = why.map(|why| format!(", since {why}")).unwrap_or_default();

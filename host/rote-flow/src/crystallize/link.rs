@@ -6,6 +6,7 @@
 mod beside;
 mod compared;
 mod copied;
+mod frames;
 mod lists;
 mod narrowed;
 mod printed;
@@ -35,6 +36,7 @@ use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use crate::trace::RecordedCall;
 pub(crate) use compared::{values_in_programs, values_of_the_result, word_of};
 pub(crate) use copied::numbers;
+use frames::Frames;
 use printed::distinct;
 use source::Sources;
 pub(crate) use source::kind_of_tool;
@@ -48,13 +50,14 @@ const MIN_ID_CHARS: usize = 8;
 /// Finds the sources of typed values.
 pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
     let seen = Occurrences::of(cx, draft);
+    let frames = Frames::of(cx, draft, &seen, desk);
     for at in 0..draft.steps.len() {
         if draft.steps[at].out.is_some() || draft.steps[at].broken.is_some() {
             continue;
         }
         let mut arguments = std::mem::replace(&mut draft.steps[at].arguments, Expression::Literal(Value::Null));
         let step = &draft.steps[at];
-        let mut linker = Linker::of(cx, draft, step, &seen, desk);
+        let mut linker = Linker { frames: Some(&frames), ..Linker::of(cx, draft, step, &seen, desk) };
         linker.lists(&mut arguments);
         let mut linked = Vec::new();
         replace(&mut arguments, &mut |pointer, value| {
@@ -107,6 +110,8 @@ struct Linker<'a, 'b> {
     step: &'a DraftStep,
     call: &'a RecordedCall,
     seen: &'a Occurrences,
+    /// The texts that are of one frame with others, while writes are linked.
+    frames: Option<&'a Frames>,
     desk: &'a mut Desk,
     /// Beginnings of the pointers into lists that were asked for as a whole.
     whole: Vec<String>,
@@ -126,7 +131,8 @@ impl<'a, 'b> Linker<'a, 'b> {
         desk: &'a mut Desk,
     ) -> Self {
         let call = step.call(cx.trace);
-        Self { cx, draft, step, call, seen, desk, whole: Vec::new(), titled: Vec::new(), row: None, failed: None }
+        let (whole, titled) = (Vec::new(), Vec::new());
+        Self { cx, draft, step, call, seen, frames: None, desk, whole, titled, row: None, failed: None }
     }
 
     /// The expression that takes the place of a literal.
@@ -146,7 +152,7 @@ impl<'a, 'b> Linker<'a, 'b> {
         if is_secret(pointer, value) || self.cx.is_claimed(&self.step.id, pointer, &name, value) {
             return None;
         }
-        if let Some(found) = self.of_row(pointer, value) {
+        if let Some(found) = self.of_row(pointer, value).or_else(|| self.of_frame(&id, pointer, value)) {
             return Some(found);
         }
         let hits = self.hits(&name, value);
@@ -174,8 +180,8 @@ impl<'a, 'b> Linker<'a, 'b> {
         let sources = Sources::of(self.cx, self.call, pointer, &name, &hits);
         match sources.likeliest() {
             Some(hit) if is_id && self.shown_elsewhere(&sources, hit, &printed).is_empty() => {
-                let hit = hit.clone();
-                self.linked(&id, pointer, value, &hit)
+                let read = self.read_of(hit);
+                self.linked(&id, pointer, value, read)
             }
             likeliest
                 if is_id
@@ -291,29 +297,37 @@ impl<'a, 'b> Linker<'a, 'b> {
         }
     }
 
-    fn linked(&mut self, question: &QuestionId, pointer: &str, value: &Value, hit: &Hit) -> Option<Expression> {
+    fn linked(&mut self, question: &QuestionId, pointer: &str, value: &Value, read: Read) -> Option<Expression> {
         if self.desk.given(question, &["always"]).is_some() {
             return None;
         }
-        let (step, jq) = self.source(hit);
+        let Read { step, response, jq } = read;
         let text = format!("linked {} {} {} = {jq} of {step}", self.step.id, place_name(pointer), text_of(value));
         self.desk.note(
             Some(&self.step.id),
             text,
             Some(command("--no-link").argument(format!("{}:{pointer}", self.step.id))),
         );
-        let found = self.found(hit)?;
-        Some(reference(&step, jq, &found, value))
+        let outputs = self.cx.outputs(response, &jq).ok()?;
+        let [found] = outputs.as_slice() else { return None };
+        Some(reference(&step, jq, found, value))
+    }
+
+    /// A text that is, as others of its frame, nothing but what the thing at hand has under one name.
+    fn of_frame(&mut self, id: &QuestionId, pointer: &str, value: &Value) -> Option<Expression> {
+        let is_id = self.is_id_place(pointer, &place_name(pointer), value);
+        let text = value.as_str().filter(|_| !is_id)?;
+        let framed = self.frames?.get(&self.step.id, pointer, text).filter(|framed| framed.sure)?;
+        let [(range, reads)] = framed.parts.as_slice() else { return None };
+        let whole = *range == (0..text.len());
+        let read = reads.first().filter(|_| whole)?.clone();
+        self.desk.given(id, &["taken"]);
+        self.linked(id, pointer, value, read)
     }
 
     fn source(&self, hit: &Hit) -> (String, String) {
         let step = self.draft.step_of(hit.call).map(|at| self.draft.steps[at].id.clone());
         (step.unwrap_or_default(), jq_of(&hit.path))
-    }
-
-    fn found(&self, hit: &Hit) -> Option<Value> {
-        let body = self.cx.body(self.response(hit))?;
-        super::path::at(&body, &hit.path).cloned()
     }
 
     fn response(&self, hit: &Hit) -> ResponseId {

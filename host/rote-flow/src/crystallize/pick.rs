@@ -178,11 +178,6 @@ impl Picker<'_, '_> {
     /// The program that takes the item for what it is; none where the position stays.
     fn pick(&self, reference: &Reference, desk: &mut Desk, said: &mut Vec<Said>) -> Result<Option<Picked>, FlowError> {
         let Some(item) = self.item(reference) else { return Ok(None) };
-        // Who says where a value comes from means the item that stands there.
-        let source = desk.given(&QuestionId::at(QuestionId::Source, &self.step.id, self.pointer), &[REFERENCE]);
-        if source.is_some() {
-            return Ok(None);
-        }
         let id = QuestionId::at(QuestionId::Pick, &self.step.id, self.pointer);
         let parameter = self.parameter(&item);
         let word = parameter.as_deref().map(word_of);
@@ -194,6 +189,11 @@ impl Picker<'_, '_> {
         let given = desk.given(&id, &["position", REFERENCE]);
         if let Some(word) = given {
             return Ok(self.said(&word, (id, &item), said)?.map(Picked::By));
+        }
+        // Who says where a value comes from means the item that stands there, until it is asked whether that is so in another order.
+        let source = desk.given(&QuestionId::at(QuestionId::Source, &self.step.id, self.pointer), &[REFERENCE]);
+        if source.is_some() {
+            return Ok(None);
         }
         let undo = Some(command("--answer").assignment(&id, "position"));
         let step = &self.step.id;

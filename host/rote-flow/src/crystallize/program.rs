@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::context::names_id;
+use super::path::path_of;
 
 /// What a piece of a program is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,8 +185,10 @@ pub(crate) fn has_hundredths(text: &str) -> bool {
 
 /// The program that writes the number that another one gives with two digits behind the point.
 pub(crate) fn with_hundredths(jq: &str) -> String {
+    // What is only a path stays one, so that it can be told of which item of a list it is.
+    let jq = if path_of(jq).is_some() { jq.to_owned() } else { format!("({jq})") };
     format!(
-        "({jq}) | (. * 100 | round | tostring | (if length < 3 then \"00\"[length - 1:] + . else . end)) | .[:length - 2] + \".\" + .[length - 2:]"
+        "{jq} | (. * 100 | round | tostring | (if length < 3 then \"00\"[length - 1:] + . else . end)) | .[:length - 2] + \".\" + .[length - 2:]"
     )
 }
 

@@ -1,5 +1,6 @@
 //! Refusals that need a doctored recording: no honest workspace leads to them.
 
+mod offers;
 mod random;
 
 use rote_types::ResponseId;
@@ -62,9 +63,10 @@ async fn a_write_in_doubt_is_refused_unless_it_is_skipped() {
 
 #[test]
 fn an_answer_that_another_one_leaves_nothing_of_is_not_needed() {
-    let map = |id: &str, text: &str| std::collections::BTreeMap::from([(id.to_owned(), text.to_owned())]);
-    let mut desk = super::desk::Desk::of(&map("pick:s3/contact_id", "position"));
-    assert!(desk.refuse_strays(&map("pick:s4/contact_id", "which?")).is_err());
-    desk.refuse_strays(&map("pick:s3/contact_id", "which?")).unwrap();
+    let before = |id: &str| std::collections::BTreeSet::from([id.to_owned()]);
+    let answers = [("pick:s3/contact_id".to_owned(), "position".to_owned())];
+    let mut desk = super::desk::Desk::of(&answers.into());
+    assert!(desk.refuse_strays(&before("pick:s4/contact_id")).is_err());
+    desk.refuse_strays(&before("pick:s3/contact_id")).unwrap();
     assert_eq!(desk.notes[0].text, "the answer to `pick:s3/contact_id` is not needed: it is not asked any more");
 }

@@ -10,7 +10,7 @@ use super::tale::{Tale, notes, open, steps};
 use crate::{CrystallizeRequest, Crystallized};
 
 /// Runs the flow where the reads are answered so; returns what it wrote.
-async fn elsewhere(tale: &Tale, reads: &[Value], words: &[(&str, &str)]) -> Vec<String> {
+pub(super) async fn elsewhere(tale: &Tale, reads: &[Value], words: &[(&str, &str)]) -> Vec<String> {
     let shop = &tale.fixture.shop;
     let before = shop.log().len();
     reads.iter().for_each(|read| shop.says(200, read.clone()));
@@ -18,7 +18,7 @@ async fn elsewhere(tale: &Tale, reads: &[Value], words: &[(&str, &str)]) -> Vec<
     shop.log()[before..].iter().filter(|line| !line.starts_with("GET ")).cloned().collect()
 }
 
-fn items(rows: &[Value]) -> Value {
+pub(super) fn items(rows: &[Value]) -> Value {
     json!({ "items": rows })
 }
 

@@ -245,7 +245,8 @@ async fn what_is_refused_or_changed_meanwhile_is_written_nowhere() {
     let made = tale.made(&[]).await;
     let other = crate::CrystallizeRequest { force: true, description: Some("Another one".to_owned()), ..wish(&[]) };
     let before = rote_home::read_capped(&made.path, 1 << 24).unwrap();
-    let instead_of = Made { sha256: rote_types::sha256(b"as it was read"), companions: [].into(), asked: [].into() };
+    let sha256 = rote_types::sha256(b"as it was read");
+    let instead_of = Made { sha256, companions: [].into(), asked: [].into(), answered: [].into() };
     let error = flows.crystallizer.make(&other, Some(&instead_of)).await.unwrap_err();
     assert!(matches!(error, FlowError::Library(LibraryError::ChangedMeanwhile { .. })), "{error}");
     assert_eq!(rote_home::read_capped(&made.path, 1 << 24).unwrap(), before);

@@ -294,6 +294,30 @@ async fn of_a_search_that_finds_parts_of_names_the_one_that_is_called_so_may_be_
         steps(&made)["s3"]["issue_id"]["$default"][1]["$from"]["jq"],
         "(.items[] | select(.title == $title)).id"
     );
+    // A search that finds whatever the capitals are: nobody said whether that one is meant.
+    for (there, wrote, stops) in [
+        (vec!["Voss in Spring", "VOSS in spring"], vec!["POST /issues/0/comments {\"body\":\"Open\"}"], false),
+        (vec!["Voss in Springfield"], vec!["POST /issues {", "POST /issues/9/comments {\"body\":\"Open\"}"], false),
+        (vec!["VOSS in spring"], vec![], true),
+    ] {
+        let found = there.iter().enumerate().map(|(id, title)| json!({"id": id, "title": title}));
+        let shop = &tale.fixture.shop;
+        let before = shop.log().len();
+        shop.says(200, json!({"items": found.collect::<Vec<_>>()}));
+        if wrote.len() > 1 {
+            shop.says(200, json!({"id": 9}));
+        }
+        let ended = tale.fixture.run(&tale.fixture.run_request(&[("title", "Voss in Spring")])).await;
+        let sent: Vec<String> = shop.log()[before..].iter().filter(|line| !line.starts_with("GET ")).cloned().collect();
+        let same = sent.len() == wrote.len() && sent.iter().zip(&wrote).all(|(sent, wrote)| sent.starts_with(wrote));
+        assert!(same, "{there:?}: {sent:?}");
+        let error = ended.err().map(|error| rote_types::with_causes(&error)).unwrap_or_default();
+        assert_eq!(
+            error.contains("there is `VOSS in spring`, and what was looked for is `Voss in Spring`"),
+            stops,
+            "{error}"
+        );
+    }
 }
 
 #[tokio::test]

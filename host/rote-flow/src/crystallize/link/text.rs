@@ -20,12 +20,13 @@ use super::{Linker, Read};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 
 /// A part of a text, and where answers have it.
+#[derive(Clone)]
 struct Part {
     range: Range<usize>,
     /// The likeliest first.
     reads: Vec<Read>,
-    /// The source of what is linked without a question.
-    sure: Option<Hit>,
+    /// It is linked to the first of them without a question.
+    sure: bool,
     /// It is written as an answer has it.
     exact: bool,
 }
@@ -35,11 +36,16 @@ impl<'a> Linker<'a, '_> {
     pub(super) fn text(&mut self, pointer: &str, text: &str) -> Option<Expression> {
         let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
         let parts = self.parts(pointer, text);
-        if parts.iter().all(|part| part.sure.is_some()) {
+        let framed = self.frames.and_then(|frames| frames.get(&self.step.id, pointer, text));
+        if parts.iter().all(|part| part.sure) {
+            if framed.is_some() {
+                self.desk.given(&id, &["taken"]);
+            }
             let mut linked = Vec::new();
-            for Part { range, sure, .. } in parts {
+            for Part { range, reads, .. } in parts {
                 let value = Value::from(&text[range.clone()]);
-                let found = sure.and_then(|hit| self.linked(&id, pointer, &value, &hit));
+                let read = reads.into_iter().next();
+                let found = read.and_then(|read| self.linked(&id, pointer, &value, read));
                 linked.extend(found.map(|found| (range, found)));
             }
             return joined(text, linked);
@@ -47,8 +53,11 @@ impl<'a> Linker<'a, '_> {
         if self.desk.given(&id, &[]).is_none() && !self.longer_titles(text).is_empty() {
             self.titled.push(pointer.to_owned());
         }
-        let question = self.question_of(id, pointer, text, &parts);
-        match self.desk.ask(question) {
+        let word = match framed.and_then(|framed| self.as_the_lead(&framed.lead, &id, pointer)) {
+            Some(word) => Ok(word),
+            None => self.desk.ask(self.question_of(id, pointer, text, &parts)),
+        };
+        match word {
             Ok(word) if word == "taken" => {
                 let first = |part: Part| Some((part.range, part.reads.into_iter().next()?.expression()));
                 joined(text, parts.into_iter().filter(|part| part.exact).filter_map(first))
@@ -59,6 +68,17 @@ impl<'a> Linker<'a, '_> {
                 None
             }
         }
+    }
+
+    /// What was said of the first text of the frame, which is asked for all; none where a text has an answer of its own.
+    fn as_the_lead(&mut self, lead: &str, id: &QuestionId, pointer: &str) -> Option<String> {
+        if *lead == self.step.id || self.desk.is_answered(id) {
+            return None;
+        }
+        let lead = QuestionId::at(QuestionId::Source, lead, pointer);
+        let place = Place { step: self.step.id.clone(), pointer: pointer.to_owned() };
+        let said = self.desk.given(&lead, &["taken", "always"]);
+        self.desk.is_at(&lead, place).then(|| said.unwrap_or_else(|| "always".to_owned()))
     }
 
     /// What answers have of a text, in its order, but for what a parameter takes.
@@ -73,11 +93,14 @@ impl<'a> Linker<'a, '_> {
         };
         let asked = |range: &Range<usize>, hits: &[&Hit]| self.asked(pointer, range, hits);
         let writes = self.call.is_write();
+        for part in self.of_its_frame(pointer, text) {
+            add(part.range.clone(), &|| Some(part.clone()));
+        }
         for (printed, read) in self.printed_in(text) {
             for range in places(text, &printed) {
                 let read = read.clone();
                 add(range.clone(), &|| {
-                    Some(Part { range: range.clone(), reads: vec![read.clone()], sure: None, exact: true })
+                    Some(Part { range: range.clone(), reads: vec![read.clone()], sure: false, exact: true })
                 });
             }
         }
@@ -95,12 +118,7 @@ impl<'a> Linker<'a, '_> {
                 hits.retain(|hit| names_id(hit.field()));
                 let sources = Sources::of(self.cx, self.call, pointer, "", &hits);
                 let Some(hit) = sources.likeliest() else { return asked(&range, &hits).filter(|_| writes) };
-                Some(Part {
-                    range: range.clone(),
-                    reads: vec![self.read_of(hit)],
-                    sure: Some(hit.clone()),
-                    exact: true,
-                })
+                Some(Part { range: range.clone(), reads: vec![self.read_of(hit)], sure: true, exact: true })
             });
         }
         for range in numbers_of_things(text).filter(|_| writes) {
@@ -109,7 +127,9 @@ impl<'a> Linker<'a, '_> {
         }
         for range in bare_numbers(text).filter(|_| writes) {
             let count = || self.count(&text[range.clone()]);
-            add(range.clone(), &|| Some(Part { range: range.clone(), reads: vec![count()?], sure: None, exact: true }));
+            add(range.clone(), &|| {
+                Some(Part { range: range.clone(), reads: vec![count()?], sure: false, exact: true })
+            });
         }
         for range in bare_numbers(text).filter(|_| writes) {
             add(range.clone(), &|| asked(&range, &self.bare_ids(&text[range.clone()])));
@@ -120,7 +140,7 @@ impl<'a> Linker<'a, '_> {
             add(range.clone(), &|| asked(&range, &self.of_one_thing(&text[range.clone()])));
         }
         for Copied { range, reads, exact } in self.copied_in(text) {
-            add(range.clone(), &|| Some(Part { range: range.clone(), reads: reads.clone(), sure: None, exact }));
+            add(range.clone(), &|| Some(Part { range: range.clone(), reads: reads.clone(), sure: false, exact }));
         }
         if writes {
             self.add_short(text, &claimed, &mut parts);
@@ -129,13 +149,27 @@ impl<'a> Linker<'a, '_> {
         parts
     }
 
+    /// What of a text of a frame is the thing's own.
+    fn of_its_frame(&self, pointer: &str, text: &str) -> Vec<Part> {
+        let Some(framed) = self.frames.and_then(|frames| frames.get(&self.step.id, pointer, text)) else {
+            return Vec::new();
+        };
+        let part = |(range, reads): &(Range<usize>, Vec<Read>)| Part {
+            range: range.clone(),
+            reads: reads.clone(),
+            sure: framed.sure,
+            exact: true,
+        };
+        framed.parts.iter().map(part).collect()
+    }
+
     /// Adds what is too short to tell, beside what tells.
     fn add_short(&self, text: &str, claimed: &[Range<usize>], parts: &mut Vec<Part>) {
         let taken: Vec<Read> = parts.iter().filter_map(|part| part.reads.first().cloned()).collect();
         for (range, read) in self.beside(text, &taken) {
             let meets = |other: &Range<usize>| range.start < other.end && other.start < range.end;
             if !claimed.iter().any(meets) && !parts.iter().any(|part| meets(&part.range)) {
-                parts.push(Part { range, reads: vec![read], sure: None, exact: true });
+                parts.push(Part { range, reads: vec![read], sure: false, exact: true });
             }
         }
     }
@@ -145,7 +179,7 @@ impl<'a> Linker<'a, '_> {
         let sources = Sources::of(self.cx, self.call, pointer, "", hits);
         let reads = sources.likeliest().map_or_else(|| sources.best().collect(), |hit| vec![hit]);
         let reads: Vec<Read> = reads.into_iter().map(|hit| self.read_of(hit)).collect();
-        (!reads.is_empty()).then(|| Part { range: range.clone(), reads, sure: None, exact: true })
+        (!reads.is_empty()).then(|| Part { range: range.clone(), reads, sure: false, exact: true })
     }
 
     /// Where parameters that were asked for stand in a text, but for those that are a part of what a thing is called.

@@ -376,14 +376,21 @@ fn has(cx: &Context<'_>, search: &crate::trace::RecordedCall, list: &str, jq: &s
     })
 }
 
-/// What a thing that is made is called, in whose place the one of a searched list is taken that is called so; `list` was empty.
-fn called(cx: &Context<'_>, draft: &Draft, (search, made): (usize, usize), list: &str) -> Option<String> {
+/// What a thing that is made is called, in whose place the one of a searched list is taken that is called so; `list` was empty. And the
+/// program that gives that or nothing: where one is called so but for capitals, nobody has said whether it is meant, and the run stops.
+fn called(cx: &Context<'_>, draft: &Draft, (search, made): (usize, usize), list: &str) -> Option<(String, String)> {
     let [search, made] = [search, made].map(|at| &cx.trace.calls[draft.steps[at].calls[0]].arguments);
     let asked: Vec<&Value> = search.as_object()?.values().filter(|value| value.is_string()).collect();
     let mut names = made.as_object()?.iter().filter(|(name, value)| names_title(name) && asked.contains(value));
     let (name, value) = names.next()?;
     let member = jq_of(&[Segment::Key(name.clone())]);
-    Some(item_of(list, &format!("select({member} == {value})")))
+    let item = item_of(list, &format!("select({member} == {value})"));
+    let alike = format!("{list}[] | select(({member} | strings | ascii_downcase) == ({value} | ascii_downcase))");
+    let [there, wanted] = ["there is `", "`, and what was looked for is `"].map(Value::from);
+    let end = Value::from("`: is it the same?");
+    let stop = format!("error({there} + .[0]{member} + {wanted} + {value} + {end})");
+    let none = format!("[{item}] as $so | [{alike}] | if $so == [] and . != [] then {stop} else $so[] end");
+    Some((item, none))
 }
 
 /// The first of a list that was empty, where it has what the thing is made with beside what was looked for; a run in which it has
@@ -419,8 +426,8 @@ fn called_so(cx: &Context<'_>, draft: &Draft, made: usize, read: &mut [Reading],
         reading.empty = Some(Empty { item: format!("({list}[])"), step: step.clone(), list: list.clone() });
     }
     if desk.given(&id, &["named"]).is_some()
-        && let Some(item) = named()
-        && let Some(condition) = reading::nothing(cx, &step, response, &item)
+        && let Some((item, none)) = named()
+        && let Some(condition) = reading::nothing(cx, &step, response, &none)
     {
         *reading = Reading { empty: Some(Empty { step, list, item }), ..condition };
     }
@@ -448,8 +455,12 @@ fn ask(
         let means = "the first one, where all that it has is as it would be made; a run in which it is not stops";
         answer("alike", means.to_owned())
     }));
-    if let Some(named) = named {
-        answers.insert(0, answer("named", format!("`{named}` of {}; else {} is made", instead.step, made.id)));
+    if let Some((named, _)) = named {
+        let means = format!(
+            "`{named}` of {}; else {} is made, but where one is called so but for capitals the run stops",
+            instead.step, made.id
+        );
+        answers.insert(0, answer("named", means));
     }
     desk.ask(Question {
         kind: id.kind(),

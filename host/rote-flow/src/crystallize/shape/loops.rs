@@ -4,6 +4,7 @@
 //! some of the items only, what tells those from the others is the condition of a query that showed exactly them, or
 //! the one member that they share and no other has, which is asked.
 
+mod awaited;
 mod columns;
 mod eye;
 mod made;
@@ -154,6 +155,7 @@ pub(crate) fn fold(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
     for step in &draft.steps {
         desk.unasked(&QuestionId::Loop(step.id.clone()), || alone(cx, draft, step));
     }
+    awaited::tell(cx, draft, desk);
     made::places(cx, draft, desk)
 }
 

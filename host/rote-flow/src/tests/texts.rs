@@ -1,0 +1,149 @@
+//! Texts of one frame: what was written to each of several things differs in what the thing has of its own.
+
+use serde_json::{Value, json};
+
+use super::eye::{elsewhere, items};
+use super::reckoned::{answered, words};
+use super::tale::{Tale, notes, open, steps};
+
+fn issues(titles: &[&str]) -> Value {
+    let issue = |(at, title): (usize, &&str)| json!({"id": 4100 + at, "title": title, "state": "open", "points": at});
+    items(&titles.iter().enumerate().map(issue).collect::<Vec<_>>())
+}
+
+/// A comment on each of some issues.
+async fn commented(list: Value, texts: &[(u64, &str)]) -> Tale {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "x"}), list).await;
+    for (id, text) in texts {
+        tale.call("addComment", json!({"issue_id": id, "body": text}), json!({"id": 900})).await;
+    }
+    tale
+}
+
+#[tokio::test]
+async fn short_titles_in_texts_of_one_frame_are_those_of_the_thing_at_hand() {
+    let titles = ["Slow", "Slim", "Typo", "Login broken"];
+    let texts = titles.map(|title| format!("Ping: {title} is still open"));
+    let pinged: Vec<(u64, &str)> = (4100..).zip(texts.iter().map(String::as_str)).collect();
+    let tale = commented(issues(&titles), &pinged).await;
+    let made = tale.made(&[]).await;
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{:?}", notes(&made));
+    let said = "linked s3 body Slim = .items[1].title of s1";
+    assert!(notes(&made).contains(&said), "{:?}", notes(&made));
+    let there = items(&[json!({"id": 71, "title": "Ada"}), json!({"id": 72, "title": "Is still"})]);
+    let wrote = elsewhere(&tale, &[there], &[]).await;
+    let wanted = [(71, "Ada"), (72, "Is still")]
+        .map(|(id, title)| format!("POST /issues/{id}/comments {{\"body\":\"Ping: {title} is still open\"}}"));
+    assert_eq!(wrote, wanted);
+    // An answer of before counts, and one takes it back.
+    let made = answered(&tale, &[], &[("source:s2/body", "taken")]).await;
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2));
+    let made = answered(&tale, &[], &[("source:s3/body", "always")]).await;
+    assert_eq!(steps(&made)["s3"]["body"], json!("Ping: Slim is still open"));
+}
+
+#[tokio::test]
+async fn a_frame_has_amounts_and_days_as_they_are_written_and_ids_by_template() {
+    let bill =
+        |id: u64, who: &str, amount: f64, due: &str| json!({"id": id, "name": who, "amount": amount, "due": due});
+    let list = items(&[
+        bill(41, "Bo", 475.0, "2026-03-01T09:00:00Z"),
+        bill(42, "Al", 80.5, "2026-03-02T09:00:00Z"),
+        bill(43, "Cy", 12.0, "2026-03-09T09:00:00Z"),
+    ]);
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "x"}), list).await;
+    let texts = ["Bo: 475.00 since 2026-03-01", "Al: 80.50 since 2026-03-02", "Cy: 12.00 since 2026-03-09"];
+    for (at, text) in texts.into_iter().enumerate() {
+        let to = json!({"issue_id": format!("@1{{.items[{at}].id}}"), "body": text});
+        tale.call("addComment", to, json!({"id": 900})).await;
+    }
+    let made = tale.made(&[]).await;
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{:?}", notes(&made));
+    let wrote = elsewhere(&tale, &[items(&[bill(7, "Mo", 3.0, "2027-01-01T08:00:00Z")])], &[]).await;
+    assert_eq!(wrote, [r#"POST /issues/7/comments {"body":"Mo: 3.00 since 2027-01-01"}"#]);
+}
+
+#[tokio::test]
+async fn what_may_be_chance_in_a_frame_is_one_question_for_all_its_texts() {
+    // A number of one digit, and a name that stands in two members.
+    let short = [(4101, "Reminder 1"), (4102, "Reminder 2"), (4103, "Reminder 3")];
+    let tale = commented(issues(&["a", "b", "c", "d"]), &short).await;
+    let made = tale.made(&[]).await;
+    assert!(open(&made).contains(&"source:s2/body"), "{:?}", open(&made));
+    assert_eq!(words(&made, "source:s2/body"), ["taken", "always"]);
+    assert!(!open(&made).iter().any(|id| ["source:s3/body", "source:s4/body"].contains(id)), "{:?}", open(&made));
+    let made = answered(&tale, &[], &[("source:s2/body", "taken")]).await;
+    let said = notes(&made);
+    assert!(words(&made, "loop:s2").contains(&"no") && !said.is_empty(), "{said:?}");
+    let made = answered(&tale, &[], &[("source:s2/body", "always")]).await;
+    assert!(!open(&made).iter().any(|id| id.starts_with("source")), "{:?}", open(&made));
+    let people =
+        items(&[json!({"id": 41, "name": "Bo", "login": "Bo"}), json!({"id": 42, "name": "Al", "login": "Al"})]);
+    let tale = commented(people, &[(41, "Hi Bo!"), (42, "Hi Al!")]).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(open(&made), ["source:s2/body", "pick:s2/issue_id", "pick:s3/issue_id"]);
+    assert_eq!(words(&made, "source:s2/body"), ["taken", "@1{.items[0].name}", "@1{.items[0].login}", "always"]);
+    let may = |note: &&str| note.starts_with("s2, s3 may be one step for each of a list with `taken`");
+    assert_eq!(notes(&made).into_iter().filter(may).count(), 1, "{:?}", notes(&made));
+    let made = answered(&tale, &[], &[("source:s2/body", "taken")]).await;
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{:?}", notes(&made));
+    assert!(!notes(&made).iter().any(may), "{:?}", notes(&made));
+}
+
+#[tokio::test]
+async fn a_text_that_is_nothing_but_what_the_thing_has_is_that_in_each_run() {
+    let tale = commented(issues(&["Slow", "Crash"]), &[(4100, "Slow"), (4101, "Crash")]).await;
+    let made = tale.made(&[]).await;
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{:?}", notes(&made));
+    // A text that has the thing's own by template is that already.
+    let by_template = [(4100, "Dear @1{.items[0].title}, hi"), (4101, "Dear @1{.items[1].title}, hi")];
+    let made = commented(issues(&["Slow", "Crash"]), &by_template).await.made(&[]).await;
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{:?}", notes(&made));
+    // A parameter that a person wants comes first.
+    let made = answered(&tale, &[("word", Some("Slow"))], &[]).await;
+    assert_eq!(steps(&made)["s2"]["body"], json!({"$param": "word"}));
+}
+
+#[tokio::test]
+async fn what_was_done_for_each_is_not_what_a_query_for_a_report_chose() {
+    let bill = |id: u64, name: &str, amount: f64, status: &str| json!({"id": id, "name": name, "amount": amount, "status": status});
+    let rows = [
+        bill(41, "Acme", 475.0, "overdue"),
+        bill(42, "Bolt", 80.0, "paid"),
+        bill(43, "Core", 1200.5, "overdue"),
+        bill(44, "Dune", 12.25, "overdue"),
+    ];
+    for overdue in [".items[] | select(.status == \"overdue\") | .id", "[.items[] | select(.status == \"overdue\")]"] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "x"}), items(&rows)).await;
+        tale.query(1, overdue);
+        tale.query(1, ".items | max_by(.amount) | {id, name, amount}");
+        for (id, text) in [(41, "Acme: 475.00 is due"), (43, "Core: 1200.50 is due"), (44, "Dune: 12.25 is due")] {
+            tale.call("addComment", json!({"issue_id": id, "body": text}), json!({"id": 900})).await;
+        }
+        let made = tale.made(&[]).await;
+        assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{overdue} {:?}", notes(&made));
+        let there = [bill(7, "Mo", 3.0, "overdue"), bill(8, "No", 9.0, "open"), bill(9, "Po", 4.5, "overdue")];
+        let wrote = elsewhere(&tale, &[items(&there)], &[]).await;
+        let wanted = [(7, "Mo: 3.00"), (9, "Po: 4.50")]
+            .map(|(id, text)| format!("POST /issues/{id}/comments {{\"body\":\"{text} is due\"}}"));
+        assert_eq!(wrote, wanted, "{overdue}");
+    }
+}
+
+#[tokio::test]
+async fn texts_that_say_nothing_of_their_own_things_are_not_a_frame() {
+    for texts in [
+        // The same, of another thing, and of one alone.
+        [(4100, "Ping: open"), (4101, "Ping: open")],
+        [(4100, "Ping: Slim"), (4101, "Ping: Slow")],
+        [(4100, "Ping: Slow"), (4101, "Pong: nothing")],
+    ] {
+        let tale = commented(issues(&["Slow", "Slim"]), &texts).await;
+        let made = tale.made(&[]).await;
+        assert!(notes(&made).iter().all(|note| !note.contains("body")), "{texts:?} {:?}", notes(&made));
+        assert!(open(&made).iter().all(|id| !id.ends_with("body")), "{texts:?} {:?}", open(&made));
+    }
+}
