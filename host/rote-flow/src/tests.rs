@@ -21,6 +21,7 @@ mod pick;
 mod plans;
 mod printed;
 mod reckoned;
+mod replaced;
 mod review;
 mod rows;
 mod run;

@@ -10,13 +10,15 @@ use super::super::context::Context;
 use super::super::desk::Desk;
 use super::super::draft::Draft;
 use super::super::parameters::Parameters;
+use super::super::program::string_literals;
+use super::super::request::ResultSpec;
 use super::super::words::by_text;
 use super::super::{link, totals};
 use super::query::Binding;
 use super::{Binder, Wanted, bind, by_name_only, with_parameters};
 use crate::FlowError;
 use crate::literals::{change_references, last_segment, replace};
-use crate::question::Place;
+use crate::question::{Answer, Place, QuestionId, QuestionKind};
 
 /// Makes the parameters, and looks at what the steps that stay compare and reckon with; what that brings in is treated alike.
 pub(crate) fn bind_all(
@@ -71,14 +73,28 @@ impl Binder<'_, '_> {
         self.steps().any(|step| step.is_write(self.cx.trace) && totals::has_day_near(step, value))
     }
 
-    /// Whether the parameter stands nowhere yet, and does as soon as a question about a day is answered, which is noted.
+    /// Whether the parameter stands nowhere yet, and may as soon as a question is answered, which is noted.
     pub(super) fn is_to_come(&mut self, value: &str) -> bool {
-        let comes = self.parameters.example(self.name).is_none() && self.is_near_a_day(value);
-        if comes {
-            let text = format!("parameter `{}` stands nowhere until a day is `reckoned` from it", self.name);
-            self.desk.note(None, text, None);
+        if self.parameters.example(self.name).is_some() {
+            return false;
         }
-        comes
+        let when = match self.answered_with(value) {
+            _ if self.is_near_a_day(value) => "a day is `reckoned` from it".to_owned(),
+            Some(question) => format!("`{question}` is answered by a program that has `{value}`"),
+            None => return false,
+        };
+        self.desk.note(None, format!("parameter `{}` stands nowhere until {when}", self.name), None);
+        true
+    }
+
+    /// The open question about a source that has an answer in whose program the value stands.
+    fn answered_with(&self, value: &str) -> Option<QuestionId> {
+        let has = |answer: &Answer| {
+            let read = answer.word.parse::<ResultSpec>().ok();
+            read.is_some_and(|read| string_literals(&read.jq).iter().any(|literal| literal.text == value))
+        };
+        let mut asked = self.desk.open().filter(|question| question.kind == QuestionKind::Source);
+        asked.find(|question| question.answers.iter().any(has)).map(|question| question.id.clone())
     }
 
     /// Binds the parameter in the programs that read the answers of steps that were asked for it.
