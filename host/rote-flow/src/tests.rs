@@ -2,6 +2,7 @@
 
 mod asks;
 mod author;
+mod bare;
 mod bind;
 mod copied;
 mod credentials;

@@ -69,6 +69,7 @@ fn bind(
             (value, [_, ..]) => binder.at_spots(&spec.spots, value.as_deref())?,
             (Some(value), []) => match (binder.by_value(value)?, wanted) {
                 (true, _) => {}
+                (false, _) if let Some(example) = binder.put_by_answer() => binder.declare(example)?,
                 (false, Wanted::Found) => {
                     if binder.is_near_a_day(value) {
                         binder.declare(Value::from(value.as_str()))?;
