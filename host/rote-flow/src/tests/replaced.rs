@@ -150,6 +150,21 @@ async fn a_label_that_was_replaced_of_each_of_a_list_is_asked_once_and_is_a_loop
 }
 
 #[tokio::test]
+async fn parameters_of_what_was_replaced_of_each_are_those_of_the_items() {
+    let tale = both(&["needs-triage", "bug"], [&["triaged", "bug"], &["triaged", "ui", "bug"]]).await;
+    let params = [("from", Some("needs-triage")), ("to", Some("triaged"))];
+    let answers = [("source:s2/labels".to_owned(), format!("@1{{.items[0] | [.labels[].name] | {MAPPED}}}"))].into();
+    let made = tale.wish(&CrystallizeRequest { answers, force: true, ..wish(&params) }).await.unwrap();
+    let each = json!({"issue_id": {"$item": ".item.id"}, "labels": {"$item": ".made_1[]"}});
+    assert_eq!((steps(&made)["s2"].clone(), open(&made)), (each, vec![]));
+    let mapped = "[.labels[].name] | map(if . == $from then $to else . end)";
+    let mut items = from("s1", &format!(".items[] | {{item: ., made_1: [{mapped}]}}"));
+    items["$from"]["each"] = json!(true);
+    items["$from"]["with"] = json!({"from": {"$param": "from"}, "to": {"$param": "to"}});
+    assert_eq!(serde_json::to_value(&made.plan.steps[1].for_each).unwrap(), items);
+}
+
+#[tokio::test]
 async fn an_item_that_was_changed_in_another_way_is_asked_by_itself() {
     let tale = both(&["needs-triage", "bug"], [&["triaged", "bug"], &["ui", "bug"]]).await;
     let made = tale.made(&[]).await;

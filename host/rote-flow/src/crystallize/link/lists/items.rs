@@ -137,8 +137,8 @@ impl Linker<'_, '_> {
             let word = of.mine.read(program).word();
             let own = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
             let read = self.read(&own, &word, value).ok()?;
-            let text = format!("{} is changed as that of {}: {program}", super::place_name(pointer), first.step);
-            self.desk.note(Some(&self.step.id), format!("{} of {text}", self.step.id), None);
+            let (name, own, other) = (super::place_name(pointer), &self.step.id, &first.step);
+            self.desk.note(Some(own), format!("{name} of {own} is changed as that of {other}: {program}"), None);
             return Some(Some(read));
         }
         let words: Vec<String> = of.programs.iter().map(|program| first.read(program).word()).collect();
