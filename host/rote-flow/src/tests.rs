@@ -2,6 +2,7 @@
 
 mod asks;
 mod author;
+mod bare;
 mod bind;
 mod copied;
 mod credentials;
@@ -21,6 +22,7 @@ mod pick;
 mod plans;
 mod printed;
 mod reckoned;
+mod replaced;
 mod review;
 mod rows;
 mod run;

@@ -41,9 +41,7 @@ impl Along {
         Some(match (self.only(), step) {
             (Some(_), _) => jq.clone(),
             (None, Some(_)) => format!(".{}", self.variable(take)),
-            (None, None) if jq == "." => ".item".to_owned(),
-            (None, None) if jq.starts_with('.') && path_of(jq).is_some() => format!(".item{jq}"),
-            (None, None) => format!(".item | {jq}"),
+            (None, None) => of_item(jq),
         })
     }
 
@@ -85,6 +83,15 @@ impl Along {
         members.extend(items.then(|| "item: $items[$at]".to_owned()));
         let jq = format!("[{}{GOES}{}}}", base.jq, members.join(", "));
         Expression::From(Reference { step: base.step.clone(), jq, each: true, with })
+    }
+}
+
+/// The program that takes of the member `item` what another one takes of the item.
+pub(crate) fn of_item(jq: &str) -> String {
+    match jq {
+        "." => ".item".to_owned(),
+        jq if jq.starts_with('.') && path_of(jq).is_some() => format!(".item{jq}"),
+        jq => format!(".item | {jq}"),
     }
 }
 

@@ -5,6 +5,7 @@
 //! parameter, else where it stands alone, and several places are a question. Places that were named take no other.
 
 mod gone;
+mod items;
 pub(super) mod place;
 mod query;
 mod reach;
@@ -69,6 +70,7 @@ fn bind(
             (value, [_, ..]) => binder.at_spots(&spec.spots, value.as_deref())?,
             (Some(value), []) => match (binder.by_value(value)?, wanted) {
                 (true, _) => {}
+                (false, _) if let Some(example) = binder.put_by_answer() => binder.declare(example)?,
                 (false, Wanted::Found) => {
                     if binder.is_near_a_day(value) {
                         binder.declare(Value::from(value.as_str()))?;
@@ -284,6 +286,9 @@ impl Binder<'_, '_> {
         let mut places: Vec<Option<usize>> = self.kept.iter().copied().map(Some).collect();
         places.push(None);
         for at in places {
+            if let (Some(at), None) = (at, only) {
+                self.with_the_items(at, value);
+            }
             let step = at.map_or("result", |at| &self.draft.steps[at].id).to_owned();
             let mut expression = at.map_or(&self.draft.result, |at| &self.draft.steps[at].arguments).clone();
             change_references(&mut expression, &mut |pointer, reference| {

@@ -7,6 +7,7 @@ mod beside;
 mod compared;
 mod copied;
 mod frames;
+mod listed;
 mod lists;
 mod narrowed;
 mod printed;
@@ -187,7 +188,7 @@ impl<'a, 'b> Linker<'a, 'b> {
                 if is_id
                     || !printed.is_empty()
                     || is_telling(value)
-                    || self.is_taken(&name, value, &hits)
+                    || self.is_taken(pointer, value, &hits)
                     || self.is_copied(&name, value, &hits)
                     || self.is_of_the_one_read(&name, value, &hits) =>
             {
@@ -205,20 +206,22 @@ impl<'a, 'b> Linker<'a, 'b> {
 
     /// Whether a value that names nothing by itself was probably taken from an answer: an id such as `cus_B`, the number of a
     /// thing that the argument is named after, a number of some length that has the same name there, or a text that is not a
-    /// common word and stands nowhere but in the answer about one thing that was asked for.
-    fn is_taken(&self, name: &str, value: &Value, hits: &[&Hit]) -> bool {
+    /// common word and stands nowhere but in the answer about one thing that was asked for; or one of a list of bare texts.
+    fn is_taken(&self, pointer: &str, value: &Value, hits: &[&Hit]) -> bool {
+        let name = place_name(pointer);
         let of_kind =
-            |hit: &&&Hit| names_id(hit.field()) && source::same_name(&source::kind_of_hit(self.cx, hit), name);
+            |hit: &&&Hit| names_id(hit.field()) && source::same_name(&source::kind_of_hit(self.cx, hit), &name);
         match value {
             Value::String(text) => {
                 let marked = text.contains('_') || text.chars().any(|c| c.is_ascii_digit());
                 let named = marked && hits.iter().any(|hit| names_id(hit.field()));
                 let called = is_name(text) && hits.iter().all(|hit| names_title(hit.field()));
-                named || (called || !is_common(text)) && self.is_of_one_thing(hits)
+                let alone = (called || !is_common(text)) && self.is_of_one_thing(hits);
+                named || alone || self.is_listed(pointer, text, hits)
             }
             Value::Number(_) => {
                 let long = tells_of_several(value);
-                hits.iter().any(|hit| of_kind(&hit) || long && source::same_name(hit.field(), name))
+                hits.iter().any(|hit| of_kind(&hit) || long && source::same_name(hit.field(), &name))
             }
             _ => false,
         }

@@ -40,6 +40,18 @@ pub(crate) fn at_mut<'v>(value: &'v mut Value, path: &[Segment]) -> Option<&'v m
 
 /// Reads a program that is nothing but a path of members and items.
 pub(crate) fn path_of(jq: &str) -> Option<Vec<Segment>> {
+    read(jq, |_, index| usize::try_from(index).ok())
+}
+
+/// Reads the same of an answer, of which items may be counted from the end of their list: `[-1]`.
+pub(crate) fn path_in(jq: &str, body: &Value) -> Option<Vec<Segment>> {
+    read(jq, |way, index| match usize::try_from(index) {
+        Ok(index) => Some(index),
+        Err(_) => at(body, way)?.as_array()?.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?),
+    })
+}
+
+fn read(jq: &str, index_of: impl Fn(&[Segment], i64) -> Option<usize>) -> Option<Vec<Segment>> {
     let mut rest = jq.trim();
     let mut path = Vec::new();
     if rest == "." {
@@ -53,7 +65,8 @@ pub(crate) fn path_of(jq: &str) -> Option<Vec<Segment>> {
         }
         if let Some(inside) = inner.strip_prefix('[') {
             let (index, after) = inside.split_once(']')?;
-            path.push(Segment::Index(index.trim().parse().ok()?));
+            let index = index_of(&path, index.trim().parse().ok()?)?;
+            path.push(Segment::Index(index));
             rest = after;
         } else if inner.len() < rest.len() {
             let end = inner.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(inner.len());
@@ -89,6 +102,14 @@ mod tests {
         }
         for jq in [".items[].id", ".a | .b", ".items[-1]", "items", ".a?", ".[\"x\"]", ".1"] {
             assert_eq!(path_of(jq), None, "{jq}");
+        }
+        let body = serde_json::json!({"items": [{"id": 4}, {"id": 5}]});
+        for (jq, wanted) in [(".items[-1].id", ".items[1].id"), (".items[-2]", ".items[0]"), (".items[0]", ".items[0]")]
+        {
+            assert_eq!(path_in(jq, &body).map(|path| jq_of(&path)).as_deref(), Some(wanted));
+        }
+        for jq in [".items[-3]", ".id[-1]", ".none[-1]"] {
+            assert_eq!(path_in(jq, &body), None, "{jq}");
         }
         assert_eq!(jq_of(&[Segment::Key("a b".to_owned()), Segment::Key("c d".to_owned())]), ".[\"a b\"][\"c d\"]");
     }

@@ -14,7 +14,7 @@ use super::desk::{Desk, REFERENCE};
 use super::draft::{Draft, DraftStep};
 use super::link::word_of;
 use super::occurrences::{Occurrences, names_title};
-use super::path::{Segment, at, jq_of, path_of};
+use super::path::{Segment, at, jq_of, path_in, path_of};
 use super::program;
 use super::request::ResultSpec;
 use crate::FlowError;
@@ -35,6 +35,8 @@ struct Item {
     response: ResponseId,
     array: String,
     index: usize,
+    /// Whether it was counted from the end: `[-1]`.
+    from_end: bool,
     /// The rest of the path, `.id`; empty for the item itself.
     field: String,
     items: Vec<Value>,
@@ -48,6 +50,8 @@ enum Picked {
     By(String),
     /// The parameter that the value is.
     Parameter(String),
+    /// The value that was recorded.
+    Always(Value),
 }
 
 impl Picked {
@@ -55,6 +59,7 @@ impl Picked {
         match self {
             Self::By(jq) => Expression::From(Reference { jq, ..position.clone() }),
             Self::Parameter(name) => Expression::Param(name),
+            Self::Always(value) => Expression::Literal(value),
         }
     }
 }
@@ -153,11 +158,16 @@ impl Picker<'_, '_> {
     /// The program that takes the one item there is: where a run finds several, nobody has said which is meant.
     fn only(&self, item: &Item, source: &str) -> Option<String> {
         let step = self.draft.steps.iter().find(|step| step.id == source)?;
-        let ordered = step.call(self.cx.trace).arguments.as_object()?.keys().any(|name| orders(name));
-        let plain = format!("{}[] | {}", item.array, or_identity(&item.field));
+        let further = if item.field.is_empty() { String::new() } else { format!(" | {}", item.field) };
+        let plain = format!("{}[]{further}", item.array);
         let named = self.asked_for(step, item).map(|(field, value)| with_field(item, &field, &value));
         let jq = named.unwrap_or(plain);
-        (item.items.len() == 1 && !ordered && self.gives(item, &jq)).then_some(jq)
+        (item.items.len() == 1 && !self.is_ordered(step) && self.gives(item, &jq)).then_some(jq)
+    }
+
+    /// Whether a list was asked for in an order.
+    fn is_ordered(&self, source: &DraftStep) -> bool {
+        source.call(self.cx.trace).arguments.as_object().is_none_or(|sent| sent.keys().any(|name| orders(name)))
     }
 
     /// What the only item is called, where that is, word for word, what was asked for: a search may find what is called nearly so.
@@ -185,6 +195,9 @@ impl Picker<'_, '_> {
             && desk.given(&id, &[word]).is_some()
         {
             return Ok(Some(Picked::Parameter(name.clone())));
+        }
+        if item.is_bare() && desk.given(&id, &["always"]).is_some() {
+            return Ok(Some(Picked::Always(item.value)));
         }
         let given = desk.given(&id, &["position", REFERENCE]);
         if let Some(word) = given {
@@ -222,9 +235,8 @@ impl Picker<'_, '_> {
             desk.note(Some(step), text, undo);
             return Ok(Some(Picked::By(with_field(&item, &field, &value))));
         }
-        // Somebody who wrote the position of the first one meant the first one.
-        if item.index == 0 && !self.step.linked.contains(self.pointer) {
-            let text = format!("{step} takes the first of {} items of {}", item.items.len(), reference.step);
+        if let Some(end) = self.end(&item, &reference.step) {
+            let text = format!("{step} takes the {end} of {} items of {}", item.items.len(), reference.step);
             desk.note(Some(step), text, None);
             return Ok(None);
         }
@@ -239,6 +251,19 @@ impl Picker<'_, '_> {
         }
         let word = desk.ask(self.question(id.clone(), &item, reference))?;
         Ok(self.said(&word, (id, &item), said)?.map(Picked::By))
+    }
+
+    /// The end of a list that is meant: somebody who wrote the position of the first thing meant the first one; of texts, and from the
+    /// end, that is said where the list has an order.
+    fn end(&self, item: &Item, source: &str) -> Option<&'static str> {
+        let source = self.draft.steps.iter().find(|step| step.id == source)?;
+        let is_certain = !(item.from_end || item.is_bare()) || self.is_ordered(source);
+        let end = if item.from_end {
+            (item.index + 1 == item.items.len()).then_some("last")
+        } else {
+            (item.index == 0).then_some("first")
+        };
+        end.filter(|_| is_certain && !self.step.linked.contains(self.pointer))
     }
 
     /// The parameter that was given for the value: it may be that, and not an item's.
@@ -283,16 +308,17 @@ impl Picker<'_, '_> {
             return None;
         }
         let response = source.call(self.cx.trace).response;
-        let path = path_of(&reference.jq)?;
+        let body = self.cx.body(response)?;
+        let path = path_in(&reference.jq, &body)?;
+        let from_end = reference.jq.split('[').nth(1).is_some_and(|first| first.trim_start().starts_with('-'));
         let split = path.iter().position(|segment| matches!(segment, Segment::Index(_)))?;
         let Segment::Index(index) = path[split] else { return None };
-        let body = self.cx.body(response)?;
         let items = at(&body, &path[..split])?.as_array().filter(|items| !items.is_empty())?.clone();
         let field = &path[split + 1..];
         let field = if field.is_empty() { String::new() } else { jq_of(field) };
         let value = at(&body, &path)?.clone();
-        items.iter().all(Value::is_object).then_some(())?;
-        Some(Item { response, array: jq_of(&path[..split]), index, field, items, value })
+        let item = Item { response, array: jq_of(&path[..split]), index, from_end, field, items, value };
+        (item.items.iter().all(Value::is_object) || item.is_bare()).then_some(item)
     }
 
     fn gives(&self, item: &Item, jq: &str) -> bool {
@@ -370,7 +396,9 @@ impl Picker<'_, '_> {
         let each = command("--loop").assignment(&self.step.id, "CONDITION");
         let each = format!("; each that a condition holds for is `{each}`");
         let each = if self.step.is_write(self.cx.trace) { each } else { String::new() };
-        let position = format!("it is number {} of the list in each run{each}", item.index + 1);
+        let place = if item.from_end { item.items.len() - item.index } else { item.index + 1 };
+        let end = if item.from_end { ", counted from its end," } else { "" };
+        let position = format!("it is number {place} of the list{end} in each run{each}");
         let mut answers = vec![answer("position".to_owned(), position)];
         answers.extend(fields.iter().map(|(field, value)| {
             let jq = with_field(item, field, value);
@@ -380,6 +408,9 @@ impl Picker<'_, '_> {
             let means = format!("it is the one that parameter `{name}` says, whatever the list has");
             answer(word_of(&name), means)
         }));
+        let value = text_of(&item.value);
+        let always = || answer("always".to_owned(), format!("it is `{value}` in each run, whatever the list has"));
+        answers.extend(item.is_bare().then(always));
         let sharing = self.sharing(item);
         answers.extend(self.step.skip(self.cx.trace));
         let evidence = fields.iter().map(|(field, value)| Evidence {
@@ -409,6 +440,11 @@ impl Picker<'_, '_> {
 }
 
 impl Item {
+    /// Whether it is one of texts that have no members to tell them apart.
+    fn is_bare(&self) -> bool {
+        self.items.iter().all(Value::is_string)
+    }
+
     /// Where it stands.
     fn spot(&self) -> (ResponseId, String, usize) {
         (self.response, self.array.clone(), self.index)

@@ -6,7 +6,7 @@ use super::support::{Fixture, id, wish};
 use crate::{CrystallizeRequest, Crystallized, FlowError};
 
 /// The operations: name, method, path, its other arguments.
-const OPERATIONS: [(&str, &str, &str, &[&str]); 20] = [
+const OPERATIONS: [(&str, &str, &str, &[&str]); 21] = [
     ("listIssues", "get", "/issues", &["project", "page_size", "page_token"]),
     ("listCustomers", "get", "/customers", &["starting_after"]),
     ("getIssue", "get", "/issues/{issue_id}", &[]),
@@ -17,6 +17,7 @@ const OPERATIONS: [(&str, &str, &str, &[&str]); 20] = [
         &["project", "title", "text", "labels", "estimate", "due_date", "customer", "amount", "issue", "sprint"],
     ),
     ("updateIssue", "patch", "/issues/{issue_id}", &["state", "due_date", "version", "labels"]),
+    ("userInfo", "get", "/users.info", &["user"]),
     ("replaceIssue", "put", "/issues/{issue_id}", &["state", "due_date"]),
     ("addComment", "post", "/issues/{issue_id}/comments", &["body"]),
     ("searchContacts", "get", "/contacts", &["email", "q", "limit", "page", "offset", "skip", "start", "sort"]),

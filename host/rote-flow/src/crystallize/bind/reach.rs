@@ -2,21 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use rote_plan::{Expression, Reference};
+use rote_plan::{Expression, Onward, Reference};
 use rote_types::escape_token;
+use serde_json::Value;
 
 use super::super::closure;
 use super::super::context::Context;
 use super::super::desk::Desk;
 use super::super::draft::Draft;
+use super::super::link::word_of;
 use super::super::parameters::Parameters;
+use super::super::program::string_literals;
+use super::super::request::ResultSpec;
 use super::super::words::by_text;
 use super::super::{link, totals};
 use super::query::Binding;
 use super::{Binder, Wanted, bind, by_name_only, with_parameters};
 use crate::FlowError;
-use crate::literals::{change_references, last_segment, replace};
-use crate::question::Place;
+use crate::literals::{change_references, last_segment, pointer_of, replace};
+use crate::question::{Answer, Place, QuestionId, QuestionKind};
 
 /// Makes the parameters, and looks at what the steps that stay compare and reckon with; what that brings in is treated alike.
 pub(crate) fn bind_all(
@@ -71,14 +75,49 @@ impl Binder<'_, '_> {
         self.steps().any(|step| step.is_write(self.cx.trace) && totals::has_day_near(step, value))
     }
 
-    /// Whether the parameter stands nowhere yet, and does as soon as a question about a day is answered, which is noted.
+    /// Whether the parameter stands nowhere yet, and may as soon as a question is answered, which is noted.
     pub(super) fn is_to_come(&mut self, value: &str) -> bool {
-        let comes = self.parameters.example(self.name).is_none() && self.is_near_a_day(value);
-        if comes {
-            let text = format!("parameter `{}` stands nowhere until a day is `reckoned` from it", self.name);
-            self.desk.note(None, text, None);
+        if self.parameters.example(self.name).is_some() {
+            return false;
         }
-        comes
+        let when = match self.answered_with(value) {
+            _ if self.is_near_a_day(value) => "a day is `reckoned` from it".to_owned(),
+            Some((question, word)) => format!("`{question}` is answered so, as by `{word}`"),
+            None => return false,
+        };
+        self.desk.note(None, format!("parameter `{}` stands nowhere until {when}", self.name), None);
+        true
+    }
+
+    /// The open question that has the parameter as an answer, or about a source one in whose program the value stands.
+    fn answered_with(&self, value: &str) -> Option<(QuestionId, String)> {
+        let holds = |answer: &&Answer| {
+            let read = answer.word.parse::<ResultSpec>().ok();
+            read.is_some_and(|read| string_literals(&read.jq).iter().any(|literal| literal.text == value))
+        };
+        let word = word_of(self.name);
+        self.desk.open().find_map(|question| {
+            let fits = |answer: &&Answer| match question.kind {
+                QuestionKind::Source => holds(answer),
+                QuestionKind::Pick => answer.word == word,
+                _ => false,
+            };
+            question.answers.iter().find(fits).map(|answer| (question.id.clone(), answer.word.clone()))
+        })
+    }
+
+    /// What was sent where an answer has put the parameter.
+    pub(super) fn put_by_answer(&self) -> Option<Value> {
+        self.steps().find_map(|step| {
+            let mut found = None;
+            step.arguments.visit(&mut |way, one| {
+                if matches!(one, Expression::Param(name) if name == self.name) {
+                    found = step.call(self.cx.trace).arguments.pointer(&pointer_of(way)).cloned().or(found.take());
+                }
+                if matches!(one, Expression::Text(_)) { Onward::Past } else { Onward::Into }
+            });
+            found
+        })
     }
 
     /// Binds the parameter in the programs that read the answers of steps that were asked for it.

@@ -18,6 +18,7 @@ use super::printed::says_nothing;
 use super::source::same_name;
 use super::{Linker, Read, is_common};
 use crate::literals::walk_scalars;
+use crate::trace::RecordedCall;
 
 /// Fewest arguments with values of one answer under their names that make a copy of it.
 const MIN_COPIED: usize = 2;
@@ -152,16 +153,7 @@ impl<'a> Linker<'a, '_> {
     fn is_of_target(&self, hit: &Hit) -> bool {
         let Some((_, way)) = hit.path.split_last() else { return false };
         let body = self.cx.body(self.cx.trace.calls[hit.call].response);
-        body.as_ref().and_then(|body| at(body, way)?.as_object()).is_some_and(|thing| self.is_target(thing))
-    }
-
-    /// Whether a write sends the id of a thing.
-    pub(super) fn is_target(&self, thing: &Map<String, Value>) -> bool {
-        let ids = thing.iter().filter(|(name, _)| names_id(name)).map(|(_, id)| text_of(id));
-        let ids: Vec<String> = ids.collect();
-        let mut found = false;
-        walk_scalars(&self.call.arguments, String::new(), &mut |_, sent| found |= ids.contains(&text_of(sent)));
-        found
+        body.as_ref().and_then(|body| at(body, way)?.as_object()).is_some_and(|thing| sends(self.call, thing))
     }
 
     /// Whether several arguments have what an answer has under their names.
@@ -182,6 +174,15 @@ impl<'a> Linker<'a, '_> {
         let tool = self.cx.tool(self.call);
         tool.is_some_and(|tool| tool.input_schema["properties"][name].get("enum").is_some())
     }
+}
+
+/// Whether a call sends the id of a thing.
+pub(super) fn sends(call: &RecordedCall, thing: &Map<String, Value>) -> bool {
+    let ids = thing.iter().filter(|(name, _)| names_id(name)).map(|(_, id)| text_of(id));
+    let ids: Vec<String> = ids.collect();
+    let mut found = false;
+    walk_scalars(&call.arguments, String::new(), &mut |_, sent| found |= ids.contains(&text_of(sent)));
+    found
 }
 
 /// Most places that are offered for a part of a text.

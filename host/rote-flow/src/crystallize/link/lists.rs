@@ -1,9 +1,12 @@
 //! Lists and objects that an answer gave as a whole.
 
+mod changes;
+mod items;
+
 use std::borrow::Cow;
 
-use rote_plan::{At, Expression, Onward, Reference};
-use rote_types::command;
+use rote_plan::{At, Expression, Onward, Reference, text_of};
+use rote_types::{ResponseId, command};
 use serde_json::{Map, Value};
 
 use super::super::bind::place::replace_at;
@@ -11,10 +14,12 @@ use super::super::context::names_id;
 use super::super::desk::REFERENCE;
 use super::super::path::{Segment, jq_of};
 use super::super::secret::is_secret;
+use super::copied::sends;
 use super::source::same_name;
 use super::{Linker, Read, place_name};
 use crate::literals::{pointer_of, visit_value};
 use crate::question::QuestionId;
+use items::OfItem;
 
 impl Linker<'_, '_> {
     /// Lists that are all ids of an array, in its order, and those that a query gave, which are asked for.
@@ -74,18 +79,20 @@ impl Linker<'_, '_> {
         if is_secret(pointer, value) {
             return None;
         }
-        let mut reads = self.printed(&name, value);
-        if reads.is_empty() {
-            reads.extend(self.changed(&name, value));
-        }
-        if reads.is_empty() && !self.is_changed_of_target(&name, value) {
-            return None;
-        }
+        let printed = Some(self.printed(&name, value)).filter(|reads| !reads.is_empty());
+        let mut of_item = if printed.is_none() { self.of_item(pointer, &name, value) } else { None };
+        let among = of_item.as_ref().filter(|of| of.is_among_others()).map(OfItem::reads);
+        let found = printed.or(among);
+        let found = found.or_else(|| self.changed(&name, value).inspect(|_| of_item = None));
+        let reads = found.or_else(|| of_item.as_ref().map(OfItem::reads))?;
         self.whole.push(format!("{pointer}/"));
         let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
-        match self.desk.given(&id, &["always", REFERENCE]).filter(|word| word.starts_with('@')) {
-            Some(word) => self.read(&id, &word, value).map_err(|error| self.failed = Some(error)).ok(),
-            None => self.ask(id, pointer, value, reads),
+        match self.desk.given(&id, &["always", REFERENCE]) {
+            Some(word) if word.starts_with('@') => {
+                self.read(&id, &word, value).map_err(|error| self.failed = Some(error)).ok()
+            }
+            None if let Some(said) = of_item.and_then(|of| self.as_before(&of, pointer, value)) => said,
+            _ => self.ask(id, pointer, value, reads),
         }
     }
 
@@ -105,21 +112,40 @@ impl Linker<'_, '_> {
         })
     }
 
-    /// Where the one thing that was printed or read last has this list under the same name, or with some elements fewer or more, and
-    /// the program that adds or takes away these.
-    fn changed(&self, name: &str, value: &Value) -> Option<Read> {
+    /// Where the one thing that was printed or read last has this list under the same name: the same, with some elements fewer or more,
+    /// or in the end with others; and the programs that make the one that was sent of it.
+    fn changed(&self, name: &str, value: &Value) -> Option<Vec<Read>> {
         let sent = value.as_array().filter(|sent| !sent.is_empty() && self.call.is_write())?;
-        let of = |read: &Read, had: &Value, prefix: &str| {
+        let gives = |read: &Read| self.cx.outputs(read.response, &read.jq).is_ok_and(|found| *found == [value.clone()]);
+        let is_new = |read: &Read| !self.is_typed_before(name, value, read);
+        let plain = self.find_list(name, |read, had, _| {
+            let read = Read { jq: changes::more_or_fewer(&read.jq, had, sent)?, ..read };
+            (is_new(&read) && gives(&read)).then(|| vec![read])
+        });
+        plain.or_else(|| {
+            self.find_list(name, |read, had, is_named| {
+                let near = || self.is_for(read.response) || is_named && changes::shares_most(had, sent);
+                if !changes::shares(had, sent) || !is_new(&read) || !near() {
+                    return None;
+                }
+                let programs = changes::otherwise(&read.jq, had, sent).into_iter();
+                Some(programs.map(|jq| Read { jq, ..read.clone() }).filter(gives).collect())
+            })
+        })
+    }
+
+    /// What is found of a list of this name that one thing has which was printed or read, the last one first, or of a list that a query
+    /// made, which has no name of its own.
+    fn find_list<T>(&self, name: &str, mut find: impl FnMut(Read, &[Value], bool) -> Option<T>) -> Option<T> {
+        let mut of = |read: &Read, had: &Value, prefix: &str| {
             let (mut path, mut lists) = (String::new(), Vec::new());
             lists_of_one(had, &mut path, name, &mut lists);
-            // A list that a query made has no name of its own.
+            let named = lists.len();
             let made = had.as_array().filter(|had| !prefix.is_empty() && had.iter().all(is_scalar));
             lists.extend(made.map(|had| (".".to_owned(), Cow::from(had))));
-            lists.into_iter().find_map(|(list, had)| {
-                let jq = program_of(format!("{prefix}{list}").trim_end_matches(" | ."), &had, sent)?;
-                let read = Read { jq, ..read.clone() };
-                let gives = || self.cx.outputs(read.response, &read.jq).is_ok_and(|found| *found == [value.clone()]);
-                (!self.is_typed_before(name, value, &read) && gives()).then_some(read)
+            lists.into_iter().enumerate().find_map(|(at, (list, had))| {
+                let jq = format!("{prefix}{list}").trim_end_matches(" | .").to_owned();
+                find(Read { jq, ..read.clone() }, &had, at < named)
             })
         };
         let printed = self.prints().into_iter().find_map(|(read, outputs)| match outputs.as_slice() {
@@ -136,38 +162,28 @@ impl Linker<'_, '_> {
         })
     }
 
-    /// Whether a thing of a list, which the write is for, has this list with some elements fewer or more: which thing that is in
-    /// another run no program says here.
-    fn is_changed_of_target(&self, name: &str, value: &Value) -> bool {
-        let Some(sent) = value.as_array().filter(|sent| !sent.is_empty() && self.call.is_write()) else { return false };
-        let before = &self.cx.trace.calls[..self.step.calls[0]];
-        before.iter().filter_map(|call| self.cx.body(call.response)).any(|body| {
-            let mut found = false;
-            each_object(&body, 0, &mut |thing| {
-                let named = thing.iter().filter(|(key, _)| same_name(key, name));
-                let lists = named.filter_map(|(_, list)| list.as_array()).flat_map(|had| called(".", had));
-                let is_changed = |had: &[Value]| had != sent && program_of(".", had, sent).is_some();
-                found |= lists.into_iter().any(|(_, had)| is_changed(&had)) && self.is_target(thing);
-            });
-            found
-        })
+    /// Whether a write is for the one thing that an answer is about: it sends its id, or that by which the answer was asked for.
+    fn is_for(&self, response: ResponseId) -> bool {
+        let body = self.cx.body(response);
+        let call = self.cx.trace.position(response).map(|call| &self.cx.trace.calls[call]);
+        let by = call.and_then(|call| self.cx.path_arguments(call).pop());
+        let is_sent =
+            |id: &Value| self.cx.path_arguments(self.call).iter().any(|(_, sent)| text_of(sent) == text_of(id));
+        by.is_some_and(|(_, id)| is_sent(id))
+            || body.as_ref().and_then(|body| one_thing(body)).is_some_and(|thing| sends(self.call, thing))
     }
 }
 
-/// Most levels of an answer that are looked through for things.
-const MAX_DEPTH: usize = 32;
-
-fn each_object(value: &Value, depth: usize, each: &mut impl FnMut(&Map<String, Value>)) {
-    let inner: Vec<&Value> = match value {
-        _ if depth > MAX_DEPTH => return,
-        Value::Object(members) => {
-            each(members);
-            members.values().collect()
-        }
-        Value::Array(items) => items.iter().collect(),
-        _ => return,
-    };
-    inner.into_iter().for_each(|one| each_object(one, depth + 1, each));
+/// The one thing that an answer is or has.
+fn one_thing(body: &Value) -> Option<&Map<String, Value>> {
+    match body {
+        Value::Object(members) => match members.values().next().filter(|_| members.len() == 1) {
+            Some(inner @ (Value::Object(_) | Value::Array(_))) => one_thing(inner),
+            _ => Some(members),
+        },
+        Value::Array(items) => items.first().filter(|_| items.len() == 1).and_then(one_thing),
+        _ => None,
+    }
 }
 
 /// A list with the program that gives it.
@@ -184,8 +200,13 @@ fn called<'v>(path: &str, items: &'v [Value]) -> Vec<List<'v>> {
     for key in first.into_iter().flat_map(Map::keys) {
         let of = |item: &Value| item.get(key).filter(|value| value.is_string() || value.is_number()).cloned();
         if let Some(values) = items.iter().map(of).collect::<Option<Vec<_>>>() {
-            let list = if path == "." { ".[]".to_owned() } else { format!("{path}[]") };
-            found.push((format!("[{list}{}]", jq_of(&[Segment::Key(key.clone())])), Cow::from(values)));
+            // Of several things where one was recorded it is not the lists of all in one.
+            let (things, list) = match path.rsplit_once("[]") {
+                Some((things, list)) => (format!("{things}[] | "), list),
+                None => (String::new(), path),
+            };
+            let list = if list == "." || list.is_empty() { ".[]".to_owned() } else { format!("{list}[]") };
+            found.push((format!("{things}[{list}{}]", jq_of(&[Segment::Key(key.clone())])), Cow::from(values)));
         }
     }
     found
@@ -212,20 +233,4 @@ fn lists_of_one<'v>(value: &'v Value, path: &mut String, name: &str, found: &mut
         }
         _ => {}
     }
-}
-
-/// What makes the list that was sent of the one that was there, be it the same.
-fn program_of(list: &str, had: &[Value], sent: &[Value]) -> Option<String> {
-    let without = |some: &[Value], others: &[Value]| -> Vec<Value> {
-        some.iter().filter(|one| !others.contains(one)).cloned().collect()
-    };
-    let (added, gone) = (Value::from(without(sent, had)), Value::from(without(had, sent)));
-    let none = Value::Array(Vec::new());
-    if had == sent {
-        return Some(list.to_owned());
-    }
-    if had.is_empty() || (added == none) == (gone == none) {
-        return None;
-    }
-    Some(if gone == none { format!("{list} | . + ({added} - .)") } else { format!("{list} - {gone}") })
 }

@@ -15,6 +15,7 @@ use super::super::context::Context;
 use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
 use super::super::path::{Segment, at, jq_of, path_of};
+use super::super::program::stages;
 use super::unread;
 use crate::FlowError;
 use crate::literals::{change_references, pointer_of};
@@ -449,12 +450,15 @@ impl List {
             .filter_map(|response| at(&*cx.body(*response)?, &self.items)?.as_array().map(Vec::len))
             .sum();
         let mut jq = old.jq.clone();
-        if let Some(mut path) = path_of(&jq)
+        // What is done with an item stands behind it.
+        let first = stages(&jq).first().map_or(0, |first| first.len());
+        if let Some(mut path) = path_of(&jq[..first])
             && path.starts_with(&self.items)
             && let Some(Segment::Index(index)) = path.get_mut(self.items.len())
         {
             *index += before;
-            jq = jq_of(&path);
+            let further = jq[first..].to_owned();
+            jq = if further.is_empty() { jq_of(&path) } else { format!("{} {further}", jq_of(&path)) };
         }
         let outputs = cx.outputs(responses[page], &old.jq)?.to_vec();
         let step = draft.steps[self.positions[0]].id.clone();

@@ -1,0 +1,200 @@
+//! A list that was sent with other elements than the one that was read, or in another order, is a question.
+
+use serde_json::{Value, json};
+
+use super::support::wish;
+use super::tale::{Tale, from, notes, open, steps};
+use crate::{CrystallizeRequest, Crystallized};
+
+const MAPPED: &str = "map(if . == \"needs-triage\" then \"triaged\" else . end)";
+const MOVED: &str = ". - [\"needs-triage\"] | . + ([\"triaged\"] - .)";
+
+fn issue(id: u64, labels: &[&str]) -> Value {
+    let labels: Vec<Value> = labels.iter().map(|name| json!({"id": 900 + name.len(), "name": name})).collect();
+    json!({"id": id, "title": format!("Issue {id}"), "labels": labels})
+}
+
+async fn told(tool: &str, sent: Value) -> Tale {
+    let mut tale = Tale::new();
+    let read = issue(3, &["needs-triage", "ui", "bug"]);
+    tale.call("getIssue", json!({"issue_id": 3}), read).await;
+    tale.call(tool, sent, json!({"id": 3})).await;
+    tale
+}
+
+async fn relabeled(sent: &[&str]) -> Tale {
+    told("updateIssue", json!({"issue_id": 3, "labels": sent})).await
+}
+
+fn words(made: &Crystallized, id: &str) -> Vec<String> {
+    let question = made.report.questions.iter().find(|question| question.id.to_string() == id);
+    question.into_iter().flat_map(|question| &question.answers).map(|answer| answer.word.clone()).collect()
+}
+
+fn named(program: &str) -> String {
+    format!("@1{{[.labels[].name] | {program}}}")
+}
+
+#[tokio::test]
+async fn a_list_of_which_an_element_was_replaced_is_asked() {
+    let front = ". - [\"needs-triage\"] | [\"triaged\"] + (. - [\"triaged\"])";
+    let two = "map(if . == \"needs-triage\" then \"triaged\" elif . == \"bug\" then \"defect\" else . end)";
+    for (sent, programs) in [
+        (vec!["triaged", "ui", "bug"], vec![MAPPED, front]),
+        (vec!["ui", "bug", "triaged"], vec![MOVED]),
+        (vec!["triaged", "ui", "defect"], vec![two]),
+        (vec!["ui", "triaged"], vec![". - [\"needs-triage\",\"bug\"] | . + ([\"triaged\"] - .)"]),
+        (vec!["triaged", "needs-triage", "ui", "bug"], vec!["[\"triaged\"] + (. - [\"triaged\"])"]),
+        (vec!["bug", "triaged", "ui"], vec![]),
+        (vec!["bug", "ui", "needs-triage"], vec!["reverse"]),
+        (vec!["bug", "needs-triage", "ui"], vec!["sort"]),
+        (vec!["ui", "needs-triage", "bug"], vec![]),
+        (vec!["bug", "ui"], vec![]),
+    ] {
+        let tale = relabeled(&sent).await;
+        let made = tale.made(&[]).await;
+        assert_eq!(open(&made), ["source:s2/labels"], "{sent:?}");
+        let mut wanted: Vec<String> = programs.into_iter().map(named).collect();
+        wanted.push("always".to_owned());
+        assert_eq!(words(&made, "source:s2/labels"), wanted, "{sent:?}");
+        for word in &wanted {
+            let made = tale.answered_with(&[("source:s2/labels", word)]).await.unwrap();
+            let jq = word.strip_prefix("@1{").and_then(|word| word.strip_suffix('}'));
+            let labels = jq.map_or_else(|| json!(sent), |jq| from("s1", jq));
+            assert_eq!((steps(&made)["s2"]["labels"].clone(), open(&made)), (labels, vec![]));
+        }
+    }
+    // Who printed the names first is asked the same.
+    let mut tale = Tale::new();
+    tale.call("getIssue", json!({"issue_id": 3}), issue(3, &["needs-triage", "ui", "bug"])).await;
+    tale.query(1, "[.labels[].name]");
+    let sent = json!({"issue_id": 3, "labels": ["triaged", "ui", "bug"]});
+    tale.call("updateIssue", sent, json!({"id": 3})).await;
+    assert_eq!(words(&tale.made(&[]).await, "source:s2/labels")[0], named(MAPPED));
+    // Nothing of what was there is sent.
+    assert_eq!(open(&relabeled(&["done", "later"]).await.made(&[]).await), [""; 0]);
+}
+
+#[tokio::test]
+async fn the_list_of_another_thing_has_to_have_most_of_it() {
+    for (sent, asked) in
+        [(json!(["triaged", "ui", "bug"]), vec!["source:s2/labels"]), (json!(["backend", "urgent", "bug"]), vec![])]
+    {
+        let made = told("createIssue", json!({"title": "Again", "labels": sent})).await.made(&[]).await;
+        assert_eq!(open(&made), asked, "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn the_list_of_the_only_thing_is_not_that_of_several() {
+    let mut tale = Tale::new();
+    let items = json!({"items": [issue(3, &["needs-triage", "ui", "bug"])]});
+    tale.call("listIssues", json!({"project": "web"}), items).await;
+    tale.call("updateIssue", json!({"issue_id": 3, "labels": ["ui", "bug"]}), json!({"id": 3})).await;
+    let of_one = "@1{.items[] | [.labels[].name] - [\"needs-triage\"]}";
+    assert_eq!(words(&tale.made(&[]).await, "source:s2/labels"), [of_one, "always"]);
+}
+
+#[tokio::test]
+async fn what_was_replaced_and_what_by_may_be_parameters() {
+    let tale = relabeled(&["triaged", "ui", "bug"]).await;
+    let params = [("from", Some("needs-triage")), ("to", Some("triaged"))];
+    // What is replaced stands nowhere before the question is answered.
+    let made = tale.made(&params).await;
+    assert_eq!(open(&made), ["source:s2/labels"]);
+    assert!(notes(&made).iter().any(|note| note.starts_with("parameter `from` stands nowhere")), "{:?}", notes(&made));
+    let answers = [("source:s2/labels".to_owned(), named(MAPPED))].into();
+    let made = tale.wish(&CrystallizeRequest { answers, force: true, ..wish(&params) }).await.unwrap();
+    let mut labels = from("s1", "[.labels[].name] | map(if . == $from then $to else . end)");
+    labels["$from"]["with"] = json!({"from": {"$param": "from"}, "to": {"$param": "to"}});
+    assert_eq!((steps(&made)["s2"]["labels"].clone(), open(&made)), (labels, vec![]));
+}
+
+/// Two issues of a list, each with its labels relabeled.
+async fn both(second: &[&str], sent: [&[&str]; 2]) -> Tale {
+    let mut tale = Tale::new();
+    let items = [issue(5, second), issue(3, &["needs-triage", "ui", "bug"])];
+    tale.call("listIssues", json!({"project": "web"}), json!({"items": items})).await;
+    for (id, labels) in [5, 3].into_iter().zip(sent) {
+        tale.call("updateIssue", json!({"issue_id": id, "labels": labels}), json!({"id": id})).await;
+    }
+    tale
+}
+
+#[tokio::test]
+async fn a_label_that_was_replaced_of_each_of_a_list_is_asked_once_and_is_a_loop() {
+    let all = ["triaged", "ui", "bug"];
+    for (second, sent, program) in [
+        (vec!["needs-triage", "bug"], [&["triaged", "bug"][..], &all], MAPPED),
+        (vec!["bug", "needs-triage"], [&["bug", "triaged"], &all], MAPPED),
+        (vec!["needs-triage"], [&["triaged"], &all], MAPPED),
+        (vec!["bug", "needs-triage"], [&["bug", "triaged"], &["ui", "bug", "triaged"]], MOVED),
+        (vec!["bug"], [&["bug"], &["ui", "bug"]], "- [\"needs-triage\"]"),
+        (vec!["bug"], [&["bug", "hot"], &["needs-triage", "ui", "bug", "hot"]], ". + ([\"hot\"] - .)"),
+    ] {
+        let tale = both(&second, sent).await;
+        let made = tale.made(&[]).await;
+        let picks = ["pick:s2/issue_id", "pick:s3/issue_id"];
+        assert_eq!(open(&made), [&["source:s2/labels"], &picks[..]].concat(), "{sent:?}");
+        let list = "[.labels[].name]";
+        let jq = if program.starts_with('-') { format!("{list} {program}") } else { format!("{list} | {program}") };
+        let word = format!("@1{{.items[0] | {jq}}}");
+        assert!(words(&made, "source:s2/labels").contains(&word), "{word}: {:?}", words(&made, "source:s2/labels"));
+        let made = tale.answered_with(&[("source:s2/labels", &word)]).await.unwrap();
+        assert_eq!(open(&made), [""; 0], "{sent:?}");
+        let each = json!({"issue_id": {"$item": ".id"}, "labels": {"$item": jq}});
+        assert_eq!((made.plan.steps.len(), steps(&made)["s2"].clone()), (2, each), "{sent:?}");
+        let always = tale.answered_with(&[("source:s2/labels", "always")]).await.unwrap();
+        assert_eq!((open(&always), steps(&always)["s3"]["labels"].clone()), (picks.to_vec(), json!(sent[1])));
+    }
+}
+
+#[tokio::test]
+async fn parameters_of_what_was_replaced_of_each_are_those_of_the_items() {
+    let tale = both(&["needs-triage", "bug"], [&["triaged", "bug"], &["triaged", "ui", "bug"]]).await;
+    let params = [("from", Some("needs-triage")), ("to", Some("triaged"))];
+    let answers = [("source:s2/labels".to_owned(), format!("@1{{.items[0] | [.labels[].name] | {MAPPED}}}"))].into();
+    let made = tale.wish(&CrystallizeRequest { answers, force: true, ..wish(&params) }).await.unwrap();
+    let each = json!({"issue_id": {"$item": ".item.id"}, "labels": {"$item": ".made_1[]"}});
+    assert_eq!((steps(&made)["s2"].clone(), open(&made)), (each, vec![]));
+    let mapped = "[.labels[].name] | map(if . == $from then $to else . end)";
+    let mut items = from("s1", &format!(".items[] | {{item: ., made_1: [{mapped}]}}"));
+    items["$from"]["each"] = json!(true);
+    items["$from"]["with"] = json!({"from": {"$param": "from"}, "to": {"$param": "to"}});
+    assert_eq!(serde_json::to_value(&made.plan.steps[1].for_each).unwrap(), items);
+}
+
+#[tokio::test]
+async fn an_item_that_was_changed_in_another_way_is_asked_by_itself() {
+    let tale = both(&["needs-triage", "bug"], [&["triaged", "bug"], &["ui", "bug"]]).await;
+    let made = tale.made(&[]).await;
+    let asked: Vec<&str> = open(&made).into_iter().filter(|id| id.starts_with("source")).collect();
+    assert_eq!(asked, ["source:s2/labels", "source:s3/labels"]);
+    let of_second = words(&made, "source:s3/labels");
+    assert_eq!(of_second, ["@1{.items[1] | [.labels[].name] - [\"needs-triage\"]}", "always"]);
+    // Of the answer to the first nothing is said of the second.
+    let word = words(&made, "source:s2/labels").remove(0);
+    let made = tale.answered_with(&[("source:s2/labels", &word)]).await.unwrap();
+    assert!(open(&made).contains(&"source:s3/labels"), "{:?}", open(&made));
+}
+
+#[tokio::test]
+async fn a_label_that_was_replaced_on_two_pages_is_one_loop() {
+    let mut tale = Tale::new();
+    let page = |items: Value, next: Value| json!({"items": items, "next_page_token": next});
+    let first = json!([issue(5, &["needs-triage", "bug"]), issue(3, &["needs-triage", "ui", "bug"])]);
+    tale.call("listIssues", json!({"project": "web"}), page(first, json!("p2"))).await;
+    let second = json!([issue(8, &["api", "needs-triage"])]);
+    tale.call("listIssues", json!({"project": "web", "page_token": "p2"}), page(second, json!(null))).await;
+    for (id, labels) in
+        [(5, json!(["triaged", "bug"])), (3, json!(["triaged", "ui", "bug"])), (8, json!(["api", "triaged"]))]
+    {
+        tale.call("updateIssue", json!({"issue_id": id, "labels": labels}), json!({"id": id})).await;
+    }
+    let made = tale.made(&[]).await;
+    let asked: Vec<&str> = open(&made).into_iter().filter(|id| id.starts_with("source")).collect();
+    assert_eq!(asked, ["source:s3/labels"]);
+    let word = format!("@1{{.items[0] | [.labels[].name] | {MAPPED}}}");
+    let made = tale.answered_with(&[("source:s3/labels", &word)]).await.unwrap();
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{}", steps(&made));
+}
