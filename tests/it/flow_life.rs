@@ -7,6 +7,23 @@ use crate::flow::crystallized;
 use crate::home;
 
 #[test]
+fn a_recording_replaces_another_one_and_nothing_else_and_that_is_found_before_the_run() {
+    let (home, server) = crystallized();
+    home.file("mine.txt", "precious");
+    std::os::unix::fs::symlink(home.work().join("mine.txt"), home.work().join("link.rec")).unwrap();
+    let before = server.requests().len();
+    for (file, code) in [("mine.txt", 10), ("link.rec", 10), ("/dev/null", 10), ("no/such.rec", 3)] {
+        let run = home.rote(&["run", "greet", "project=beacon", "--record", file]);
+        assert_eq!((run.code, server.requests().len()), (code, before), "{file}: {run}");
+    }
+    let run = home.rote(&["bind", "tracker", "--lang", "ts", "--out", "link.rec"]);
+    assert_eq!(run.code, 10, "{run}");
+    for _ in 0..2 {
+        assert_eq!(home.rote(&["run", "greet", "project=beacon", "--record", "run.rec", "--another"]).code, 0);
+    }
+}
+
+#[test]
 fn a_recorded_run_replays_offline_also_as_typescript() {
     let (home, server) = crystallized();
     let run = home.rote(&["run", "greet", "project=beacon", "--record", "run.rec"]);

@@ -48,6 +48,22 @@ fn a_file_that_rote_keeps_is_not_read_for_a_call() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test lays a file into the home from outside")]
+fn the_body_of_a_response_may_be_sent_on() {
+    let (home, server) = tracker();
+    // As the workspace keeps what is not text.
+    let artifacts = home.home().join("rote/workspaces/w/.rote/artifacts");
+    assert_eq!(home.rote(&["call", "tracker", "listProjects"]).code, 0);
+    std::fs::create_dir_all(&artifacts).unwrap();
+    let body = artifacts.join("5d1e9f00");
+    std::fs::write(&body, "a body").unwrap();
+    let before = server.requests().len();
+    let body = format!("body=@{}", body.display());
+    let run = home.rote(&["call", "tracker", "addComment", "project=atlas", "number=1", &body]);
+    assert!(run.code == 0 && server.requests().len() == before + 1, "{run}");
+}
+
+#[test]
 fn a_delete_that_waits_for_a_person_does_not_repeat_the_value() {
     let (home, _server) = tracker();
     let project = format!("project={SECRET}");

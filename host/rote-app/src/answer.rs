@@ -107,17 +107,45 @@ impl Session {
                 if path.is_dir() { "--output names a file" } else { "another --output, or --force to replace it" };
             return Err(AppError::new(ErrorKind::Conflict, message).with_hint(hint));
         }
-        if there.is_ok_and(|there| !there.is_file()) {
+        self.check_plain(&path)?;
+        Ok(Some(path))
+    }
+
+    /// Refuses a path at which something else stands than a plain file, which would be replaced by one (a device, a pipe, a
+    /// link), whose folder is not there, or which is below the home. Asked before anything is done whose outcome goes there.
+    fn check_plain(&self, path: &Path) -> Result<(), AppError> {
+        if path.symlink_metadata().is_ok_and(|there| !there.is_file()) {
             let message = format!("`{}` is not a plain file, and would be replaced by one", path.display());
-            return Err(AppError::new(ErrorKind::Conflict, message).with_hint("--body prints the whole body"));
+            return Err(
+                AppError::new(ErrorKind::Conflict, message).with_hint("name another file, or one that is not there")
+            );
         }
         if let Some(folder) = path.parent().filter(|folder| !folder.is_dir()) {
             let message = format!("`{}` is not a folder that is there", folder.display());
             let hint = command("mkdir -p").argument(folder.display());
             return Err(AppError::new(ErrorKind::NotFound, message).with_hint(hint));
         }
-        self.check_outside_home(&path)?;
-        Ok(Some(path))
+        self.check_outside_home(path)
+    }
+
+    /// Returns the path of a text that a command writes where a person says; an older one is replaced.
+    pub(crate) fn source_file(&self, path: &Path) -> Result<PathBuf, AppError> {
+        let path = self.absolute(path);
+        self.check_plain(&path)?;
+        Ok(path)
+    }
+
+    /// Returns the path of the recording that a run is to leave. Only another recording, `NAME.rec`, is replaced.
+    ///
+    /// # Errors
+    /// Conflict when something else stands there, `NotFound` when its folder does not, Denied below the home.
+    pub fn recording_file(&self, path: &Path) -> Result<PathBuf, AppError> {
+        let path = self.source_file(path)?;
+        if path.exists() && path.extension().is_none_or(|extension| extension != "rec") {
+            let message = format!("`{}` is there already, and no recording by its name (`NAME.rec`)", path.display());
+            return Err(AppError::new(ErrorKind::Conflict, message).with_hint("another --record"));
+        }
+        Ok(path)
     }
 
     /// Resolves the path of a file or a folder that is to be written for a person.
@@ -147,8 +175,9 @@ impl Session {
         let home = self.host.home()?;
         let Some(real) = path.canonicalize().ok() else { return Ok(()) };
         let below = |folder: &Path| folder.canonicalize().ok().and_then(|folder| real.strip_prefix(folder).ok());
+        // `NAME/.rote/artifacts/DIGEST`.
         let is_body = below(&home.workspaces_dir())
-            .and_then(|path| path.components().nth(1))
+            .and_then(|path| path.components().nth(2))
             .is_some_and(|folder| folder.as_os_str() == "artifacts");
         if (below(home.root()).is_none() || is_body) && !is_linked(&real, &home.secrets_dir()) {
             return Ok(());

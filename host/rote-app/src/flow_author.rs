@@ -30,7 +30,7 @@ impl Session {
     /// # Errors
     /// General when the disk refuses.
     pub fn write_source(&self, path: &Path, text: &str) -> Result<(), AppError> {
-        let path = self.outside_home(path)?;
+        let path = self.source_file(path)?;
         Ok(rote_home::write_atomic(&path, text.as_bytes(), rote_home::FileMode::Shared)?)
     }
 }

@@ -191,7 +191,7 @@ pub struct ToolPin {
     pub method: Method,
     /// The path template, to say what changed.
     pub path: String,
-    /// What calling it does, where that is more than the method says.
+    /// What calling it does, where that is other than what the method says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
     /// The URLs, with their paths, that its requests are appended to; `None` in flows that were made before this was
@@ -204,9 +204,12 @@ impl ToolPin {
     /// Pins a tool under its digest, to go below these URLs.
     #[must_use]
     pub fn of(tool: &Tool, digest: ToolDigest, below: BTreeSet<String>) -> Self {
-        let more = tool.access != Access::least(tool.method, ToolHints::default(), &tool.name);
-        let access = more.then_some(tool.access);
-        Self { digest, method: tool.method, path: tool.path.clone(), access, below: Some(below) }
+        Self { digest, method: tool.method, path: tool.path.clone(), access: pinned_access(tool), below: Some(below) }
+    }
+
+    /// Whether it says of a tool what pinning the tool would say.
+    pub(crate) fn describes(&self, tool: &Tool) -> bool {
+        self.method == tool.method && self.path == tool.path && self.access == pinned_access(tool)
     }
 
     /// Returns what calling the tool `name` does.
@@ -216,11 +219,24 @@ impl ToolPin {
         self.access.map_or(least, |access| access.max(least))
     }
 
+    /// Whether it is pinned as a `POST` that only searches, which alone does less than its method says. What a flow may write is
+    /// never told by this: its author wrote it.
+    #[must_use]
+    pub fn only_asks(&self) -> bool {
+        self.method == Method::Post && self.access == Some(Access::Read)
+    }
+
     /// Returns how the write guard treats the tool `name` where no policy lists it.
     #[must_use]
     pub fn mode(&self, name: &str) -> WriteMode {
         if self.access(name).asks(self.method) { WriteMode::Confirm } else { WriteMode::Audit }
     }
+}
+
+/// What is pinned of what calling a tool does.
+fn pinned_access(tool: &Tool) -> Option<Access> {
+    let other = tool.access != Access::least(tool.method, ToolHints::default(), &tool.name);
+    other.then_some(tool.access)
 }
 
 /// A credential that calls of the flow use.

@@ -138,7 +138,7 @@ impl Package {
         payload: Option<&[u8]>,
     ) -> Result<Self, FlowError> {
         frontmatter.form = content.form();
-        check_waits(&frontmatter, &content)?;
+        check_repeats(&frontmatter, &content)?;
         let header = exact_json(&frontmatter).map_err(|error| malformed("frontmatter", &error))?;
         Frontmatter::parse(&header)?;
         let form = frontmatter.form;
@@ -191,7 +191,7 @@ impl Package {
             Form::Script => Content::Script { code: text(PAYLOAD_SECTION)?, map: text(SOURCE_MAP_SECTION)? },
             Form::Component => Content::Component,
         };
-        check_waits(&frontmatter, &content)?;
+        check_repeats(&frontmatter, &content)?;
         Ok(Self { frontmatter, content, code, bytes: Arc::new(bytes), digest })
     }
 
@@ -280,22 +280,25 @@ fn check_sections(bytes: &[u8], form: Form) -> Result<(), FlowError> {
     Err(FlowError::Package(PackageError::Malformed { what: "sections", message }))
 }
 
-/// Refuses a plan with a step that waits by a write: it would write again and again until something is so.
-fn check_waits(frontmatter: &Frontmatter, content: &Content) -> Result<(), FlowError> {
+/// Refuses a plan with a write that waits or turns pages: it would be made again and again.
+fn check_repeats(frontmatter: &Frontmatter, content: &Content) -> Result<(), FlowError> {
     let Content::Plan(plan) = content else { return Ok(()) };
-    let pin =
-        |step: &Step| frontmatter.adapters.iter().find(|(id, _)| id.as_str() == step.adapter)?.1.tools.get(&step.tool);
-    let writes = |step: &&Step| pin(step).is_some_and(|tool| tool.access(&step.tool).changes());
-    match plan.steps.iter().filter(|step| step.until.is_some()).find(writes) {
-        None => Ok(()),
-        Some(step) => Err(malformed(
-            "plan",
-            &format!(
-                "step `{}` writes and has `until`, so it would write again and again: wait with a step that reads",
-                step.id
-            ),
-        )),
+    let pin = |step: &Step| {
+        let (_, adapter) = frontmatter.adapters.iter().find(|(id, _)| id.as_str() == step.adapter)?;
+        adapter.tools.get(&step.tool)
+    };
+    let writes = |step: &Step| pin(step).is_some_and(|tool| !tool.only_asks() && tool.access(&step.tool).changes());
+    for step in plan.steps.iter().filter(|step| writes(step)) {
+        let what = if step.until.is_some() { "until" } else { "pages" };
+        if step.until.is_some() || step.pages.is_some() {
+            let step = &step.id;
+            let problem = format!(
+                "step `{step}` writes and has `{what}`, so it would write again and again: give it to a step that reads"
+            );
+            return Err(malformed("plan", &problem));
+        }
     }
+    Ok(())
 }
 
 /// Refuses JSON that is not written as RFC 8785 says, but for whole numbers: a plan calls with an id as it was recorded.

@@ -130,7 +130,13 @@ fn differences<'f>(
 ) -> impl Iterator<Item = (&'f String, Differences)> {
     pin.tools.iter().map(move |(name, tool)| {
         let pinned = gate_pin(frontmatter, adapter, pin, tool);
-        (name, pinned.compare(&installed.manifest, installed.tool(name)))
+        let mut found = pinned.compare(&installed.manifest, installed.tool(name));
+        // A person reads the words of a pin; its digest, which the gate compares, says nothing to anybody.
+        if found.tool.is_none() && installed.tool(name).is_some_and(|installed| !tool.describes(installed)) {
+            let digest = Some(tool.digest.clone());
+            found.tool = Some(Change { expected: digest.clone(), installed: digest });
+        }
+        (name, found)
     })
 }
 
@@ -205,6 +211,9 @@ fn judge(adapter: &AdapterId, name: &str, pin: &ToolPin, installed: Option<&Tool
     }
     if tool.path != pin.path {
         breaking.push(format!("path `{}` is now `{}`", pin.path, tool.path));
+    }
+    if tool.method == pin.method && tool.path == pin.path && !pin.describes(tool) {
+        breaking.push(format!("the flow says another thing of it than that it is `{}`", tool.access.as_str()));
     }
     let sent = usage.calls(adapter, name);
     let names: BTreeSet<&str> = sent.iter().flat_map(|call| call.keys().copied()).collect();

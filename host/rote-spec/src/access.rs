@@ -9,29 +9,42 @@ mod later;
 mod raising;
 mod words;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use percent_encoding::percent_decode_str;
 use rote_types::{Access, Method, ToolHints};
 use serde_json::Value;
 
 pub(crate) use words::words_of;
 use words::{Class, Place, Table};
 
+/// Endings of a path that name the format of the answer, and not what is done.
+const FORMATS: [&str; 2] = [".json", ".xml"];
+
 /// What a description says about one operation.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Evidence<'d> {
     pub(crate) method: Method,
     /// The source's own id; empty when it has none.
     pub(crate) operation_id: &'d str,
-    /// The path as the source writes it.
-    pub(crate) path: &'d str,
+    /// The path as a server reads it ([`Evidence::path`]).
+    pub(crate) path: Cow<'d, str>,
     /// The summary, or the description where there is none.
     pub(crate) summary: &'d str,
 }
 
+impl<'d> Evidence<'d> {
+    /// Returns a path of a description without percent escapes of its words, and without the ending that names a format.
+    pub(crate) fn path(written: &'d str) -> Cow<'d, str> {
+        let plain = FORMATS.iter().find_map(|ending| written.strip_suffix(ending)).unwrap_or(written);
+        percent_decode_str(plain).decode_utf8_lossy()
+    }
+}
+
 /// Decides what an operation does when one of its arguments says which procedure is called: the worst of them.
 pub(crate) fn decide_called(evidence: &Evidence<'_>, procedures: &[&str]) -> Access {
-    let each = procedures.iter().map(|name| decide(&Evidence { operation_id: name, summary: "", ..*evidence }));
+    let each = procedures.iter().map(|name| decide(&Evidence { operation_id: name, summary: "", ..evidence.clone() }));
     each.max().unwrap_or(Access::Read).max(decide(evidence))
 }
 
@@ -125,12 +138,12 @@ impl<'t> Reading<'t> {
             other => other.into_iter().chain(verbs_of_summary(table, evidence.summary)).collect(),
         };
         let mut verbs: Vec<_> = verbs;
-        let called = called_in(evidence.path).filter_map(|name| verb_of_id(table, name));
+        let called = called_in(&evidence.path).filter_map(|name| verb_of_id(table, name));
         let (asking, acting): (Vec<_>, Vec<_>) = called.partition(|(class, ..)| *class == Class::Read);
         verbs.extend(asking);
         let mut later = later::acts(table, evidence);
         later.extend(acting);
-        let segment = words_of(last_segment(evidence.path));
+        let segment = words_of(last_segment(&evidence.path));
         Self {
             table,
             method: evidence.method,
@@ -138,11 +151,11 @@ impl<'t> Reading<'t> {
             later,
             phrase: later::has_phrase(table, evidence),
             objects: objects(table, evidence.operation_id, &segment),
-            procedure: segment.first().filter(|_| calls_procedure(evidence.path)).cloned(),
+            procedure: segment.first().filter(|_| calls_procedure(&evidence.path)).cloned(),
             segment,
             about: about(evidence),
-            made: fixed(evidence.path, false),
-            changed: fixed(evidence.path, true),
+            made: fixed(&evidence.path, false),
+            changed: fixed(&evidence.path, true),
             named: verb.is_some(),
             asked: words_of(evidence.operation_id),
         }

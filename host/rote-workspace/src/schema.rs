@@ -1,5 +1,7 @@
 //! The shape of a body: types, optional keys, lengths, capped examples.
 
+use std::cell::Cell;
+
 use indexmap::IndexMap;
 use rote_types::ResponseId;
 use serde_json::{Map, Value, json};
@@ -12,6 +14,8 @@ use crate::{Body, JsonType, Result, Workspace};
 const MAX_DEPTH: usize = 16;
 /// Most keys described of one object.
 const MAX_KEYS: usize = 300;
+/// Most places described of one body: a few levels of keys that are all different would be more than the body.
+const MAX_PLACES: usize = 10_000;
 /// Most example values of one place.
 const MAX_EXAMPLES: usize = 3;
 /// Longest example, in characters.
@@ -24,7 +28,7 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 #[must_use]
 pub fn schema_of(value: &Value) -> Value {
     let mut shape = Shape::default();
-    shape.observe(&value.to_string(), MAX_DEPTH);
+    shape.observe(&value.to_string(), MAX_DEPTH, &Cell::new(MAX_PLACES));
     shape.describe()
 }
 
@@ -32,7 +36,7 @@ pub fn schema_of(value: &Value) -> Value {
 /// it would be longer than the text with them.
 fn json_schema_of(json: &str) -> Value {
     let mut shape = Shape::default();
-    shape.observe(json, MAX_DEPTH);
+    shape.observe(json, MAX_DEPTH, &Cell::new(MAX_PLACES));
     let with = |examples| {
         let mut schema = Map::from_iter([("$schema".to_owned(), json!(DIALECT))]);
         schema.extend(shape.json_schema(examples));
@@ -88,18 +92,18 @@ struct Shape {
 }
 
 impl Shape {
-    fn observe(&mut self, json: &str, depth: usize) {
+    fn observe(&mut self, json: &str, depth: usize, places: &Cell<usize>) {
         let kind = type_of(json);
         if !self.types.contains(&kind.as_str()) {
             self.types.push(kind.as_str());
         }
         let below = depth.checked_sub(1);
         match (kind, below) {
-            (JsonType::Object, Some(below)) => self.observe_fields(json, below),
+            (JsonType::Object, Some(below)) => self.observe_fields(json, below, places),
             (JsonType::Array, _) => {
                 let length = items(json, |item| {
                     if let Some(below) = below {
-                        self.items.get_or_insert_default().observe(item.get(), below);
+                        self.items.get_or_insert_default().observe(item.get(), below, places);
                     }
                 });
                 let (least, most) = self.lengths.unwrap_or((length, length));
@@ -123,16 +127,18 @@ impl Shape {
         }
     }
 
-    fn observe_fields(&mut self, json: &str, depth: usize) {
+    fn observe_fields(&mut self, json: &str, depth: usize, places: &Cell<usize>) {
         self.objects += 1;
         members(json, |key, value| {
-            if !self.keys.contains_key(&*key) && self.keys.len() >= MAX_KEYS {
-                self.more_keys = true;
-                return;
+            if !self.keys.contains_key(&*key) {
+                let left = places.get().checked_sub(1).filter(|_| self.keys.len() < MAX_KEYS);
+                self.more_keys |= left.is_none();
+                let Some(left) = left else { return };
+                places.set(left);
             }
             let (shape, seen) = self.keys.entry(key.into_owned()).or_default();
             *seen += 1;
-            shape.observe(value.get(), depth);
+            shape.observe(value.get(), depth, places);
         });
     }
 
@@ -262,6 +268,13 @@ mod tests {
         assert_eq!(schema["keys"].as_object().unwrap().len(), MAX_KEYS);
         assert_eq!(schema["more_keys"], json!(true));
         assert!(schema["keys"]["k0"]["examples"][0].as_str().unwrap().chars().count() <= MAX_EXAMPLE_CHARS + 1);
+        let leaf = |n: usize| json!({ format!("a{n}"): 0, format!("b{n}"): 0 });
+        let broad: Map<String, Value> = (0..200)
+            .map(|n| {
+                (format!("k{n}"), (0..200).map(|m| (format!("m{m}"), leaf(n * 200 + m))).collect::<Map<_, _>>().into())
+            })
+            .collect();
+        assert!(schema_of(&Value::Object(broad)).to_string().matches("\"type\"").count() <= MAX_PLACES + 1);
         let mut deep = json!(1);
         for _ in 0..100 {
             deep = json!([deep]);

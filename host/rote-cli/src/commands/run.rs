@@ -160,7 +160,7 @@ impl Run {
             said: consent.map(|consent| session.word(consent)),
             confirm: self.confirm,
             limits: self.budget.limits(),
-            record: self.record.map(|path| session.outside_home(&path)).transpose()?,
+            record: self.record.map(|path| session.recording_file(&path)).transpose()?,
             anyway: self.anyway,
             another: self.another,
         };

@@ -64,9 +64,12 @@ impl Picked {
     }
 }
 
+/// An item as it was counted: the last of three is the third only in the recording.
+type Spot = (ResponseId, String, usize, bool);
+
 /// What was said of an item: who takes the same one takes it so, too.
 struct Said {
-    spot: (ResponseId, String, usize),
+    spot: Spot,
     /// The step that was asked about, and the question.
     step: String,
     id: QuestionId,
@@ -310,7 +313,12 @@ impl Picker<'_, '_> {
         let response = source.call(self.cx.trace).response;
         let body = self.cx.body(response)?;
         let path = path_in(&reference.jq, &body)?;
-        let from_end = reference.jq.split('[').nth(1).is_some_and(|first| first.trim_start().starts_with('-'));
+        let mut counted = reference.jq.split('[').skip(1).map(|index| index.trim_start().starts_with('-'));
+        let from_end = counted.next().unwrap_or(false);
+        // What is counted from the end within the item would become the place that it had in the recording.
+        if counted.any(|from_end| from_end) {
+            return None;
+        }
         let split = path.iter().position(|segment| matches!(segment, Segment::Index(_)))?;
         let Segment::Index(index) = path[split] else { return None };
         let items = at(&body, &path[..split])?.as_array().filter(|items| !items.is_empty())?.clone();
@@ -446,8 +454,8 @@ impl Item {
     }
 
     /// Where it stands.
-    fn spot(&self) -> (ResponseId, String, usize) {
-        (self.response, self.array.clone(), self.index)
+    fn spot(&self) -> Spot {
+        (self.response, self.array.clone(), self.index, self.from_end)
     }
 }
 

@@ -188,7 +188,7 @@ pub(crate) fn with_hundredths(jq: &str) -> String {
     // What is only a path stays one, so that it can be told of which item of a list it is.
     let jq = if path_of(jq).is_some() { jq.to_owned() } else { format!("({jq})") };
     format!(
-        "{jq} | (. * 100 | round | tostring | (if length < 3 then \"00\"[length - 1:] + . else . end)) | .[:length - 2] + \".\" + .[length - 2:]"
+        "{jq} | (. * 100 | round) | (if . < 0 then \"-\" else \"\" end) + (fabs | (if . >= 1e15 then error(\"an amount of that size has no hundredths\") else tostring end) | (if length < 3 then \"00\"[length - 1:] + . else . end) | .[:length - 2] + \".\" + .[length - 2:])"
     )
 }
 

@@ -73,6 +73,9 @@ pub(super) fn mismatch_text(drifts: &[Drift]) -> String {
             lines.extend([format!("  Expected: {}", drift.expected), format!("  Installed: {}", drift.installed)]);
             lines.push("  Re-export this flow to update fingerprints.".to_owned());
             lines.extend(drift.tools.iter().map(|tool| format!("  {tool}")));
+        } else if drift.breaking().next().is_some() {
+            lines.push(format!("⚠️ {name} adapter is the pinned one, and not what the flow says of it."));
+            lines.extend(drift.breaking().map(|tool| format!("  {tool}")));
         }
     }
     lines.join("\n")

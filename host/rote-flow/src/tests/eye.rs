@@ -302,7 +302,9 @@ async fn a_number_that_is_typed_with_two_digits_behind_the_point_is_written_so_a
     for word in ["taken", "@1{.lat}"] {
         let made = answered(&tale, &[("issue_id", None)], &[("source:s2/amount", word)]).await;
         assert!(open(&made).is_empty(), "{:?}", open(&made));
-        let wrote = elsewhere(&tale, &[json!({"id": 6, "lat": 51.7})], &[("issue_id", "6")]).await;
-        assert!(wrote[0].contains(r#""amount":"51.70""#), "{word}: {wrote:?}");
+        for (there, written) in [(51.7, "51.70"), (-0.05, "-0.05"), (-0.5, "-0.50"), (-3.25, "-3.25"), (0.0, "0.00")] {
+            let wrote = elsewhere(&tale, &[json!({"id": 6, "lat": there})], &[("issue_id", "6")]).await;
+            assert!(wrote[0].contains(&format!(r#""amount":"{written}""#)), "{word}: {wrote:?}");
+        }
     }
 }

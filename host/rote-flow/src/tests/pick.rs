@@ -110,11 +110,41 @@ async fn the_last_one_is_asked_as_the_first_one_is() {
         assert_eq!((taken(&made), open(&made)), (json!(taken_by), vec!["pick:s2/issue_id"]), "{taken_by}");
         let words: Vec<&str> = made.report.questions[0].answers.iter().map(|one| one.word.as_str()).collect();
         assert_eq!((words[0], *words.last().unwrap()), ("position", "skip"));
-        // A place from the end, or by a program, is not looked up.
-        assert_eq!(words.contains(&"@1{.items[] | select(.title == \"Fix login\") | .id}"), taken_by == ".items[0].id");
+        let title = if taken_by == ".items[0].id" { "Fix login" } else { "Weekly report" };
+        let by_title = format!("@1{{.items[] | select(.title == \"{title}\") | .id}}");
+        // What a program takes is not looked up.
+        assert_eq!(words.contains(&by_title.as_str()), !taken_by.contains("last"), "{words:?}");
         let made = tale.answered_with(&[("pick:s2/issue_id", "position")]).await.unwrap();
         assert_eq!((taken(&made), open(&made)), (json!(taken_by), vec![]));
     }
+}
+
+#[tokio::test]
+async fn a_place_from_the_end_within_an_item_stays_that() {
+    let mut tale = Tale::new();
+    let issue =
+        |id: u64, title: &str| json!({"id": id, "title": title, "notes": [{"id": id * 10}, {"id": id * 10 + 1}]});
+    let issues = json!({"items": [issue(41, "Fix"), issue(42, "Crash"), issue(43, "Slow")]});
+    tale.call("listIssues", json!({}), issues).await;
+    let note = json!({"issue_id": "@1{.items[2].notes[-1].id}", "body": "Seen"});
+    tale.call("addComment", note, json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    let offered = made.report.questions.iter().flat_map(|one| &one.answers);
+    assert_eq!(offered.filter(|one| one.word.contains(".notes[1]")).count(), 0, "{:?}", made.report.questions);
+    assert_eq!(taken(&made), json!(".items[2].notes[-1].id"));
+}
+
+#[tokio::test]
+async fn the_last_of_three_and_the_third_are_two_things() {
+    let mut tale = Tale::new();
+    let issues =
+        json!({"items": [{"id": 41, "title": "Fix"}, {"id": 42, "title": "Crash"}, {"id": 43, "title": "Slow"}]});
+    tale.call("listIssues", json!({}), issues).await;
+    for taken_by in [".items[2].id", ".items[-1].id"] {
+        let id = format!("@1{{{taken_by}}}");
+        tale.call("addComment", json!({"issue_id": id, "body": "Seen"}), json!({"id": 1})).await;
+    }
+    assert_eq!(open(&tale.made(&[]).await), ["pick:s2/issue_id", "pick:s3/issue_id"]);
 }
 
 #[tokio::test]

@@ -232,8 +232,14 @@ async fn a_plan_that_waits_by_a_write_is_neither_made_nor_read() {
         plan["steps"][0]["until"] = json!({"jq": ".id", "pause": 1, "most": 2});
         plan
     };
+    let mut paging = waiting("orders_create");
+    let pages = json!({"argument": "n", "next": "true", "items": ".items", "count": {"from": 1, "by": 1}});
+    paging["steps"][0].as_object_mut().unwrap().remove("until");
+    paging["steps"][0]["pages"] = pages;
+    let error = Package::of_plan(package.frontmatter.clone(), serde_json::from_value(paging).unwrap());
+    assert!(error.as_ref().is_err_and(|error| error.to_string().contains("writes and has `pages`")), "{error:?}");
     let write = waiting("orders_create");
-    let refused = "step `s1` writes and has `until`, so it would write again and again: wait with a step that reads";
+    let refused = "step `s1` writes and has `until`, so it would write again and again: give it to a step that reads";
     let error = Package::of_plan(package.frontmatter.clone(), serde_json::from_value(write.clone()).unwrap());
     assert!(error.as_ref().is_err_and(|error| error.to_string().contains(refused)), "{error:?}");
     let header = canonical_json(&package.frontmatter).unwrap();
@@ -241,5 +247,38 @@ async fn a_plan_that_waits_by_a_write_is_neither_made_nor_read() {
     let error = refusal(sealed(code(), &sections));
     assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains(refused), "{error}");
     let read = serde_json::from_value(waiting("orders_list")).unwrap();
-    assert!(Package::of_plan(package.frontmatter, read).is_ok());
+    assert!(Package::of_plan(package.frontmatter.clone(), read).is_ok());
+    // A search by `POST` is a read that may be made again.
+    let mut frontmatter = package.frontmatter;
+    let pins = frontmatter.adapters.values_mut().flat_map(|adapter| adapter.tools.values_mut());
+    pins.for_each(|pin| pin.access = Some(rote_types::Access::Read));
+    assert!(Package::of_plan(frontmatter, serde_json::from_value(write).unwrap()).is_ok());
+}
+
+/// What a pin says in words is read by a person; the digest beside it is that of another tool than the words say.
+#[tokio::test]
+async fn a_pin_that_says_another_thing_of_its_tool_stops_the_flow() {
+    let lies: [(&str, fn(&mut crate::ToolPin)); 3] = [
+        ("method GET is now POST", |pin| pin.method = rote_types::Method::Get),
+        ("path `/elsewhere` is now `/orders`", |pin| pin.path = "/elsewhere".to_owned()),
+        ("than that it is `write`", |pin| pin.access = Some(rote_types::Access::Read)),
+    ];
+    for (said, lie) in lies {
+        let fixture = Fixture::new();
+        assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+        let made = fixture.crystallize(&[]).await.unwrap();
+        let (_, package) = fixture.flows.library.load(&FlowReference::Path(made.path.clone())).unwrap();
+        let mut frontmatter = package.frontmatter.clone();
+        let pins = frontmatter.adapters.values_mut().flat_map(|adapter| adapter.tools.values_mut());
+        pins.for_each(lie);
+        let sections = vec![
+            (FRONTMATTER_SECTION, canonical_json(&frontmatter).unwrap()),
+            (PAYLOAD_SECTION, package.payload().unwrap().to_vec()),
+        ];
+        write_durable(&made.path, &sealed(code(), &sections), FileMode::Private).unwrap();
+        let before = fixture.shop.log().len();
+        let error = fixture.run(&fixture.run_request(&[])).await.unwrap_err();
+        assert!(error.to_string().contains(said), "{said}: {error}");
+        assert_eq!(fixture.shop.log().len(), before, "{said}");
+    }
 }

@@ -55,6 +55,13 @@ pub(super) fn named(name: &str) -> Option<char> {
     NAMES.binary_search_by_key(&name, |(known, _)| known).ok().map(|index| NAMES[index].1)
 }
 
+/// Returns the length and the character of a name that is read without a semicolon too (HTML Living Standard, §13.2.5.73).
+pub(super) fn unended(rest: &[u8]) -> Option<(usize, char)> {
+    let names = ["amp", "AMP", "lt", "LT", "gt", "GT", "quot", "QUOT"];
+    let name = names.into_iter().find(|name| rest.starts_with(name.as_bytes()))?;
+    Some((name.len(), named(name)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memchr::{memchr3, memmem};
 
-use super::entity::named;
+use super::entity::{named, unended};
 
 /// Most digits of a numeric character reference that are read: zeros may stand before the number.
 const MAX_DIGITS: usize = 32;
@@ -213,9 +213,10 @@ fn unit(rest: &[u8]) -> Option<Escape> {
 /// `&#47;`, `&#x2F;` (with or without the semicolon, as browsers read them) and `&sol;`.
 fn entity(rest: &[u8], eager: bool) -> Option<Escape> {
     if rest.get(1) != Some(&b'#') {
-        let end = rest.iter().take(10).position(|byte| *byte == b';')?;
-        let char = named(std::str::from_utf8(&rest[1..end]).ok()?)?;
-        return Some(Escape { length: end + 1, meaning: Meaning::Char(char) });
+        let end = rest.iter().take(10).position(|byte| *byte == b';');
+        let whole = end.and_then(|end| Some((end + 1, named(std::str::from_utf8(&rest[1..end]).ok()?)?)));
+        let (length, char) = whole.or_else(|| unended(&rest[1..]).map(|(length, char)| (length + 1, char)))?;
+        return Some(Escape { length, meaning: Meaning::Char(char) });
     }
     let (start, radix) = if matches!(rest.get(2), Some(b'x' | b'X')) { (3, 16) } else { (2, 10) };
     let of_number = |byte: &&u8| char::from(**byte).is_digit(radix);

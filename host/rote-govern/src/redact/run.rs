@@ -5,10 +5,10 @@ use std::ops::Range;
 /// Lines of base64 in a text, and groups of it between blanks, are at least this long (RFC 2045 has 76 characters, PEM 64, GitHub 60). Hexadecimal has no
 /// bound (`pieces`).
 const SHORTEST_LINE: usize = 8;
-/// Most blanks before a line: what stands in YAML or XML is set in.
-const MAX_INDENT: usize = 64;
-/// Breaks of lines, as they are and as JSON writes them, in full or in part; longer ones first.
-const BREAKS: [&[u8]; 6] = [b"\\r\\n", b"\\r\n", b"\r\\n", b"\r\n", b"\\n", b"\n"];
+/// Most bytes between two lines: what stands in YAML or XML is set in.
+const MAX_GAP: usize = 128;
+/// What may stand between two lines, as it is and as JSON writes it.
+const BREAKS: [&[u8]; 8] = [b"\\r", b"\\n", b"\\t", b"\r", b"\n", b" ", b"\t", b"\x0c"];
 /// Not a character of base64.
 const NONE: u8 = 255;
 
@@ -90,14 +90,17 @@ impl Run {
     }
 }
 
-/// The length of what parts two lines here: a line break, as it is or as JSON writes it, with the blanks behind it; or one
-/// blank, as base64 in groups has it.
+/// The length of what parts two lines here: line breaks, as they are or as JSON writes them, and blanks before, between and
+/// behind them, or blanks alone, as base64 in groups has them.
 fn line_break(bytes: &[u8]) -> usize {
-    let Some(one) = BREAKS.iter().find(|one| bytes.starts_with(one)) else {
-        return usize::from(bytes.first() == Some(&b' '));
-    };
-    let blanks = bytes[one.len()..].iter().take(MAX_INDENT).take_while(|byte| matches!(byte, b' ' | b'\t'));
-    one.len() + blanks.count()
+    let mut gap = 0;
+    while let Some(length) = BREAKS.iter().find(|one| bytes[gap..].starts_with(one)).map(|one| one.len()) {
+        gap += length;
+        if gap >= MAX_GAP {
+            break;
+        }
+    }
+    gap
 }
 
 /// Where the stretch begins that ends with these bytes, over the breaks of its lines.
@@ -116,15 +119,19 @@ fn beginning(bytes: &[u8]) -> usize {
 
 /// Whether the letter of a break that is written `\n` stands here: it is not a character of a line.
 fn is_of_break(bytes: &[u8], at: usize) -> bool {
-    matches!(bytes.get(at), Some(b'n' | b'r')) && bytes[..at].ends_with(b"\\")
+    matches!(bytes.get(at), Some(b'n' | b'r' | b't')) && bytes[..at].ends_with(b"\\")
 }
 
 /// Where what parts two lines begins that ends these bytes ([`line_break`]).
 fn break_before(bytes: &[u8]) -> Option<usize> {
-    let blanks = bytes.iter().rev().take(MAX_INDENT).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-    let line = &bytes[..bytes.len() - blanks];
-    let broken = BREAKS.iter().find_map(|one| line.strip_suffix(*one)).map(<[u8]>::len);
-    broken.or_else(|| (bytes.last() == Some(&b' ')).then(|| bytes.len() - 1))
+    let mut rest = bytes;
+    while let Some(before) = BREAKS.iter().find_map(|one| rest.strip_suffix(*one)) {
+        rest = before;
+        if bytes.len() - rest.len() >= MAX_GAP {
+            break;
+        }
+    }
+    (rest.len() < bytes.len()).then_some(rest.len())
 }
 
 /// Gives `visit` every reading of every stretch that can hold `shortest` bytes, however long it is: a picture, an
@@ -138,7 +145,7 @@ pub(super) fn each(bytes: &[u8], shortest: usize, visit: &mut dyn FnMut(&[u8], &
     while probe < bytes.len() {
         if !is_base64(bytes[probe]) || is_of_break(bytes, probe) {
             // A break may stand within a stretch.
-            let within = matches!(bytes[probe], b'\n' | b'\r' | b'\\' | b' ' | b'\t' | b'n' | b'r');
+            let within = matches!(bytes[probe], b'\n' | b'\r' | b'\x0c' | b'\\' | b' ' | b'\t' | b'n' | b'r' | b't');
             probe += if within { 1 } else { shortest };
             continue;
         }

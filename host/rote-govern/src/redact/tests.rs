@@ -76,10 +76,22 @@ fn a_value_without_signs_is_found_in_references_without_semicolons_and_in_groups
     let encoded = base64(&format!("user:{value}"));
     let groups =
         |size| encoded.as_bytes().chunks(size).map(|one| str::from_utf8(one).unwrap()).collect::<Vec<_>>().join(" ");
-    for row in [decimal, hexadecimal, groups(12), groups(8), groups(10)] {
+    let parted = |gap: &str| groups(12).replace(' ', gap);
+    let gaps = [" \n", " \r\n  ", "\r", "\n\n", "  ", "\t", "\\r\\n ", "\\t"].map(parted);
+    for row in [decimal, hexadecimal, groups(8), groups(10), groups(12)].into_iter().chain(gaps) {
         let clean = redactor.text(&format!("of it: {row}; b")).into_owned();
         assert!(clean.starts_with("of it: ") && clean.ends_with(" b"), "{row} -> {clean}");
         assert!(clean.contains("<API_TOKEN>") && clean.len() < 40, "{row} -> {clean}");
+    }
+}
+
+#[test]
+fn names_of_html_are_read_without_a_semicolon_as_browsers_read_them() {
+    let redactor = redactor("p&ss-w0rd<X>\"q7&zz");
+    for row in
+        ["p&ampss-w0rd&ltX&gt&quotq7&ampzz", "p&AMPss-w0rd&lt;X&GT&quotq7&amp;zz", "p&amp#38ss-w0rd<X>\"q7&amp;zz"]
+    {
+        assert_eq!(redactor.text(row), "<API_TOKEN>", "{row}");
     }
 }
 

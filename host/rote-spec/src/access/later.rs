@@ -72,7 +72,7 @@ const LONGEST_PHRASE: usize = 4;
 /// The last part of the operation id and the last segment of the path, in words.
 fn names(evidence: &Evidence<'_>) -> [Vec<String>; 2] {
     let own = evidence.operation_id.rsplit(['/', '.', ':', '#']).find(|part| !part.is_empty());
-    [words_of(own.unwrap_or_default()), words_of(last_segment(evidence.path))]
+    [words_of(own.unwrap_or_default()), words_of(last_segment(&evidence.path))]
 }
 
 fn joins(word: &str) -> bool {

@@ -102,7 +102,7 @@ fn evidence<'a>(place: &Place<'a>) -> Evidence<'a> {
     Evidence {
         method: place.method,
         operation_id: place.operation.text("operationId").unwrap_or(""),
-        path: place.path,
+        path: Evidence::path(place.path),
         summary: summary(place),
     }
 }
