@@ -147,3 +147,41 @@ async fn texts_that_say_nothing_of_their_own_things_are_not_a_frame() {
         assert!(open(&made).iter().all(|id| !id.ends_with("body")), "{texts:?} {:?}", open(&made));
     }
 }
+
+#[tokio::test]
+async fn a_short_number_beside_what_tells_is_asked_with_the_rest_of_the_frame() {
+    let issue = |id: u64, title: &str, comments: u64| json!({"id": id, "title": title, "comments": comments});
+    let list = items(&[issue(4100, "Login broken", 3), issue(4101, "Crash on save", 5)]);
+    let tale = commented(list, &[(4100, "Login broken: 3 days left"), (4101, "Crash on save: 5 days left")]).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(open(&made), ["source:s2/body", "pick:s2/issue_id", "pick:s3/issue_id"], "{:?}", notes(&made));
+    assert_eq!(words(&made, "source:s2/body")[0], "taken");
+    let made = answered(&tale, &[], &[("source:s2/body", "taken")]).await;
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{:?}", notes(&made));
+    let made = answered(&tale, &[], &[("source:s2/body", "always")]).await;
+    assert_eq!(steps(&made)["s3"]["body"], json!("Crash on save: 5 days left"));
+}
+
+#[tokio::test]
+async fn a_whole_word_that_a_person_says_as_well_is_one_question_for_the_frame() {
+    let issue = |id: u64, reporter: &str, severity: &str, area: &str| json!({"id": id, "reporter": reporter, "severity": severity, "area": area});
+    // Common words, words of an enum, and one that was said before.
+    for (argument, sent) in [("assignee", ["ann", "bob"]), ("priority", ["P1", "P2"]), ("assignee", ["web-1", "api-2"])]
+    {
+        let mut tale = Tale::new();
+        let list = items(&[issue(1, "ann", "P1", "web-1"), issue(2, "bob", "P2", "api-2")]);
+        tale.call("listIssues", json!({"project": "web-1"}), list).await;
+        for (id, word) in [1, 2].into_iter().zip(sent) {
+            let to = json!({"issue_id": format!("@1{{.items[{}].id}}", id - 1), argument: word});
+            tale.call("assignIssue", to, json!({"id": id})).await;
+        }
+        let made = tale.made(&[]).await;
+        let asked = format!("source:s2/{argument}");
+        let sources: Vec<&str> = open(&made).into_iter().filter(|id| id.starts_with("source")).collect();
+        assert_eq!(sources, [asked.as_str()], "{sent:?} {:?}", notes(&made));
+        assert_eq!(words(&made, &asked), ["taken", "always"], "{sent:?}");
+        assert_eq!(steps(&made)["s3"][argument], json!(sent[1]));
+        let made = answered(&tale, &[], &[(&asked, "taken")]).await;
+        assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{sent:?} {:?}", notes(&made));
+    }
+}

@@ -1,6 +1,7 @@
 //! Texts of one frame: of what was written to each of several things of a list, `Ping: TITLE is still open`, the parts that differ are
-//! in each text what the thing at hand has under one name. That is not chance however short they are, so it is linked; where several
-//! members have the same, or only a number of few digits differs, it is one question for all texts of the frame.
+//! in each text what the thing at hand has under one name. Titles and names of a few letters are not that by chance, so they are linked.
+//! Where several members have the same, a part is a number of few digits, or the whole text is a word that a person says as well, it
+//! is one question for all texts of the frame.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +19,7 @@ use super::super::program::with_hundredths;
 use super::super::request::ResultSpec;
 use super::super::words::{day_of, places};
 use super::source::Sources;
-use super::{Linker, Read, place_name};
+use super::{Linker, Read, is_common, place_name};
 use crate::literals::{references, walk_literals, walk_scalars};
 use crate::question::QuestionId;
 
@@ -62,6 +63,8 @@ type Own = (Range<usize>, Vec<Field>);
 struct Entry {
     step: String,
     text: String,
+    /// It may be what a person says, whatever the thing has.
+    said: bool,
     thing: Thing,
     /// What the thing has, as it is written.
     fields: Vec<(Field, String)>,
@@ -96,7 +99,8 @@ impl Frames {
         let stays = |step: &&DraftStep| step.out.is_none() && step.broken.is_none() && step.is_write(cx.trace);
         for step in draft.steps.iter().filter(stays) {
             let call = step.call(cx.trace);
-            for thing in Linker::of(cx, draft, step, seen, desk).things() {
+            let linker = Linker::of(cx, draft, step, seen, desk);
+            for thing in linker.things() {
                 let Some(fields) = thing.fields(cx) else { continue };
                 let source = &cx.trace.calls[thing.call];
                 walk_scalars(&call.arguments, String::new(), &mut |pointer, value| {
@@ -106,8 +110,9 @@ impl Frames {
                     }
                     let of = (thing.pointer.clone(), thing.array.clone(), thing.id.clone());
                     let key = ((&call.adapter, &call.tool, pointer.to_owned()), (&source.adapter, &source.tool), of);
+                    let said = linker.is_enum(&place_name(pointer)) || seen.is_said_before(text, thing.call);
                     let (step, text) = (step.id.clone(), text.to_owned());
-                    let entry = Entry { step, text, thing: thing.clone(), fields: fields.clone() };
+                    let entry = Entry { step, text, said, thing: thing.clone(), fields: fields.clone() };
                     groups.entry(key).or_default().push(entry);
                 });
             }
@@ -159,7 +164,9 @@ impl Frames {
         }
         let telling =
             |hole: usize| texts.iter().zip(&all).all(|(text, parts)| is_telling(&text.text[parts[hole].0.clone()]));
-        let sure = fields.iter().all(|fields| fields.len() == 1) && (0..holes).any(telling);
+        let alone = fields.iter().all(|fields| fields.len() == 1);
+        let whole = matches!(frame, [Piece::Own(_)]);
+        let sure = alone && (0..holes).all(telling) && !(whole && texts.iter().any(|text| text.is_a_word(&fields[0])));
         for (text, parts) in texts.iter().zip(&all) {
             let read = |field: &Field| text.thing.read(cx, draft, field);
             let parts = parts.iter().zip(&fields);
@@ -261,6 +268,12 @@ fn collect(value: &Value, path: &mut Vec<Segment>, found: &mut Vec<(Field, Strin
 }
 
 impl Entry {
+    /// Whether it is a word that a person says as well as one of these members has it; what a thing is called is none.
+    fn is_a_word(&self, fields: &[Field]) -> bool {
+        let titled = fields.iter().any(|(path, _)| names_title(last_key(path)));
+        self.said || is_common(&self.text) && !titled
+    }
+
     /// What two texts have in common, and between that what is each one's own; none where they differ in anything else.
     fn frame(&self, other: &Self) -> Option<Vec<Piece>> {
         let both = |(field, mine): &(Field, String)| {
