@@ -185,3 +185,48 @@ async fn a_whole_word_that_a_person_says_as_well_is_one_question_for_the_frame()
         assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{sent:?} {:?}", notes(&made));
     }
 }
+
+#[tokio::test]
+async fn what_was_said_of_the_first_text_is_not_said_of_what_only_another_one_has() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "x"}), issues(&["a", "b", "c"])).await;
+    let comment = |id: u64, text: &str| json!({"issue_id": id, "body": text});
+    tale.call("addComment", comment(4101, "Reminder 1: 3 open"), json!({"id": 900})).await;
+    tale.query(1, ".items | length");
+    tale.call("addComment", comment(4102, "Reminder 2: 3 open"), json!({"id": 901})).await;
+    let made = answered(&tale, &[], &[("source:s2/body", "taken")]).await;
+    assert!(open(&made).contains(&"source:s3/body"), "{:?} {:?}", open(&made), notes(&made));
+    assert_eq!(steps(&made)["s3"]["body"], json!("Reminder 2: 3 open"));
+}
+
+#[tokio::test]
+async fn a_call_that_takes_two_items_is_not_a_loop_with_itself() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "x"}), issues(&["Login broken", "Crash on save"])).await;
+    let both = json!({"project": "@1{.items[0].id}", "issue": "@1{.items[1].id}", "text": "Again: Login broken"});
+    tale.call("createIssue", both, json!({"id": 9})).await;
+    let made = tale.made(&[]).await;
+    assert!(words(&made, "source:s2/text").contains(&"taken"));
+    assert!(!notes(&made).iter().any(|note| note.contains("may be one step")), "{:?}", notes(&made));
+}
+
+#[tokio::test]
+async fn members_behind_many_others_are_of_the_thing_too() {
+    let urls = (0..80).map(|at| (format!("a{at}"), json!(format!("https://{at}.example"))));
+    let person: Value = urls.collect::<serde_json::Map<_, _>>().into();
+    let bill = |id: u64, title: &str| json!({"id": id, "assignee": person, "title": title});
+    let list = items(&[bill(41, "Slow"), bill(42, "Slim")]);
+    let made = commented(list, &[(41, "Hi: Slow is open"), (42, "Hi: Slim is open")]).await.made(&[]).await;
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{:?}", notes(&made));
+    let far = |id: u64, who: &str, more: usize| {
+        let many = (0..more).map(|at| (format!("a{at}"), json!(at)));
+        let many: Value = many.collect::<serde_json::Map<_, _>>().into();
+        json!({"id": id, "title": who, "many": many})
+    };
+    // Of a thing with more members than are looked at it is not sure that one alone has it.
+    for (more, asked) in [(100, false), (400, true)] {
+        let list = items(&[far(41, "Ada L.", more), far(42, "Bob M.", more)]);
+        let made = commented(list, &[(41, "Hi Ada L.!"), (42, "Hi Bob M.!")]).await.made(&[]).await;
+        assert_eq!(open(&made).contains(&"source:s2/body"), asked, "{more} {:?}", notes(&made));
+    }
+}
