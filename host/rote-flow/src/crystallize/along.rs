@@ -30,7 +30,7 @@ impl Along {
     }
 
     /// The step that all is taken of: its answers are the items then.
-    fn only(&self) -> Option<&str> {
+    pub(crate) fn only(&self) -> Option<&str> {
         let first = self.takes.first()?.0.as_deref()?;
         self.takes.iter().all(|(step, _)| step.as_deref() == Some(first)).then_some(first)
     }

@@ -344,9 +344,11 @@ impl Binder<'_, '_> {
     /// The steps whose queries hold a text.
     fn programs(&self, value: &str, among: &BTreeSet<usize>) -> Vec<String> {
         let holds = |step: &DraftStep| {
-            let references = step.expressions().into_iter().flat_map(Expression::references);
-            let mut literals = references.flat_map(|reference| string_literals(&reference.jq));
-            literals.any(|literal| literal.text == value)
+            let in_program = |jq: &str| string_literals(jq).iter().any(|literal| literal.text == value);
+            step.expressions().into_iter().any(|expression| {
+                expression.references().iter().any(|reference| in_program(&reference.jq))
+                    || items::programs(expression).iter().any(|program| in_program(program))
+            })
         };
         let steps = among.iter().map(|position| &self.draft.steps[*position]);
         steps.filter(|step| holds(step)).map(|step| step.id.clone()).collect()

@@ -153,8 +153,8 @@ impl<'a, 'b> Linker<'a, 'b> {
         if is_secret(pointer, value) || self.cx.is_claimed(&self.step.id, pointer, &name, value) {
             return None;
         }
-        if let Some(found) = self.of_row(pointer, value).or_else(|| self.of_frame(&id, pointer, value)) {
-            return Some(found);
+        if let Some(made) = self.of_row(pointer, value).map(Some).or_else(|| self.of_frame(&id, pointer, value)) {
+            return made;
         }
         let hits = self.hits(&name, value);
         let is_id = self.is_id_place(pointer, &name, value);
@@ -316,16 +316,19 @@ impl<'a, 'b> Linker<'a, 'b> {
         Some(reference(&step, jq, found, value))
     }
 
-    /// A text that is, as others of its frame, nothing but what the thing at hand has under one name.
-    fn of_frame(&mut self, id: &QuestionId, pointer: &str, value: &Value) -> Option<Expression> {
+    /// What is made of a text that is, as others of its frame, nothing but what the thing at hand has; none of another text.
+    fn of_frame(&mut self, id: &QuestionId, pointer: &str, value: &Value) -> Option<Option<Expression>> {
         let is_id = self.is_id_place(pointer, &place_name(pointer), value);
         let text = value.as_str().filter(|_| !is_id)?;
-        let framed = self.frames?.get(&self.step.id, pointer, text).filter(|framed| framed.sure)?;
+        let framed = self.frames?.get(&self.step.id, pointer, text)?;
         let [(range, reads)] = framed.parts.as_slice() else { return None };
         let whole = *range == (0..text.len());
         let read = reads.first().filter(|_| whole)?.clone();
+        if !framed.sure {
+            return Some(self.text(pointer, text));
+        }
         self.desk.given(id, &["taken"]);
-        self.linked(id, pointer, value, read)
+        Some(self.linked(id, pointer, value, read))
     }
 
     fn source(&self, hit: &Hit) -> (String, String) {

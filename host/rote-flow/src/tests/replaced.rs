@@ -1,7 +1,10 @@
 //! A list that was sent with other elements than the one that was read, or in another order, is a question.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
+use super::eye::elsewhere;
 use super::support::wish;
 use super::tale::{Tale, from, notes, open, steps};
 use crate::{CrystallizeRequest, Crystallized};
@@ -162,6 +165,51 @@ async fn parameters_of_what_was_replaced_of_each_are_those_of_the_items() {
     items["$from"]["each"] = json!(true);
     items["$from"]["with"] = json!({"from": {"$param": "from"}, "to": {"$param": "to"}});
     assert_eq!(serde_json::to_value(&made.plan.steps[1].for_each).unwrap(), items);
+}
+
+/// Each of two issues is relabeled and then commented on, with this text of the item at that place.
+async fn relabeled_and_told(project: &str, text: &dyn Fn(usize) -> String) -> (Tale, BTreeMap<String, String>) {
+    let mut tale = Tale::new();
+    let items = [issue(5, &["needs-triage", "bug"]), issue(3, &["needs-triage", "ui", "bug"])];
+    tale.call("listIssues", json!({"project": project}), json!({"items": items})).await;
+    for (at, (id, labels)) in
+        [(5, json!(["triaged", "bug"])), (3, json!(["triaged", "ui", "bug"]))].into_iter().enumerate()
+    {
+        let update = json!({"issue_id": id, "labels": labels});
+        let updated = tale.call("updateIssue", update, json!({"id": id, "rev": 70 + id})).await;
+        let comment = json!({"issue_id": format!("@{updated}{{.id}}"), "body": text(at)});
+        tale.call("addComment", comment, json!({"id": 900 + at})).await;
+    }
+    (tale, [("source:s2/labels".to_owned(), format!("@1{{.items[0] | [.labels[].name] | {MAPPED}}}"))].into())
+}
+
+#[tokio::test]
+async fn a_parameter_of_what_was_replaced_of_each_is_bound_where_another_loop_takes_the_answers() {
+    let (tale, answers) = relabeled_and_told("needs-triage", &|_| "Done".to_owned()).await;
+    let params = [("from", Some("needs-triage")), ("to", Some("triaged"))];
+    let made = tale.wish(&CrystallizeRequest { answers, force: true, ..wish(&params) }).await.unwrap();
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 3), "{:?}", notes(&made));
+    let each = json!({"issue_id": {"$item": ".item.id"}, "labels": {"$item": ".made_1[]"}});
+    assert_eq!(steps(&made)["s2"], each);
+    assert_eq!(steps(&made)["s3"], json!({"issue_id": {"$item": ".id"}, "body": "Done"}));
+    let there = json!({"items": [issue(7, &["blocked", "ui"])]});
+    let wrote = elsewhere(&tale, &[there, json!({"id": 7})], &[("from", "blocked"), ("to", "free")]).await;
+    let wanted = [r#"PATCH /issues/7 {"labels":["free","ui"]}"#, r#"POST /issues/7/comments {"body":"Done"}"#];
+    assert_eq!(wrote, wanted);
+}
+
+#[tokio::test]
+async fn a_program_on_the_item_that_a_parameter_does_not_reach_is_told() {
+    let title = |at: usize| format!("@1{{.items[{at}].title}} is done");
+    let params = [("from", Some("needs-triage"))];
+    let (tale, answers) = relabeled_and_told("needs-triage", &title).await;
+    let made = tale.wish(&CrystallizeRequest { answers, force: true, ..wish(&params) }).await.unwrap();
+    assert!(notes(&made).contains(&"also in the query of s2: \"needs-triage\""), "{:?}", notes(&made));
+    // Where it stands there alone, it is not a parameter.
+    let (tale, answers) = relabeled_and_told("web", &title).await;
+    let refused = tale.wish(&CrystallizeRequest { answers, force: true, ..wish(&params) }).await.unwrap_err();
+    let chain = format!("{refused:?}");
+    assert!(chain.contains("`needs-triage` stands only in the query of s2"), "{chain}");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use super::support::{Fixture, id, wish};
 use crate::{CrystallizeRequest, Crystallized, FlowError};
 
 /// The operations: name, method, path, its other arguments.
-const OPERATIONS: [(&str, &str, &str, &[&str]); 21] = [
+const OPERATIONS: [(&str, &str, &str, &[&str]); 22] = [
     ("listIssues", "get", "/issues", &["project", "page_size", "page_token"]),
     ("listCustomers", "get", "/customers", &["starting_after"]),
     ("getIssue", "get", "/issues/{issue_id}", &[]),
@@ -30,6 +30,7 @@ const OPERATIONS: [(&str, &str, &str, &[&str]); 21] = [
     ("unlockIssue", "delete", "/issues/{issue_id}/lock", &[]),
     ("closeIssue", "post", "/issues/{issue_id}/close", &[]),
     ("reopenIssue", "post", "/issues/{issue_id}/reopen", &[]),
+    ("assignIssue", "post", "/issues/{issue_id}/assign", &["assignee", "priority"]),
     ("addLabels", "post", "/issues/{issue_id}/labels", &["labels"]),
     ("removeLabel", "delete", "/issues/{issue_id}/labels/{name}", &[]),
     ("addWorklog", "post", "/worklogs", &["issue_key", "hours", "all/issue_ids", "issue_ids"]),
@@ -105,7 +106,8 @@ fn document() -> String {
         if method == "get" {
             parameters.extend(arguments.iter().map(|name| json!({"name": name, "in": "query", "schema": {}})));
         } else if method != "delete" {
-            let properties: Map<String, Value> = arguments.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
+            let properties: Map<String, Value> =
+                arguments.iter().map(|name| ((*name).to_owned(), schema(name))).collect();
             operation["requestBody"] = json!({"content": {"application/json": {"schema":
                 {"type": "object", "properties": properties}}}});
         }
@@ -116,6 +118,11 @@ fn document() -> String {
     json!({"openapi": "3.1.0", "info": {"title": "Tracker", "version": "1"},
         "servers": [{"url": "https://tracker.example"}], "paths": paths})
     .to_string()
+}
+
+/// What an argument of a body may be.
+fn schema(name: &str) -> Value {
+    if name == "priority" { json!({"enum": ["P1", "P2", "P3"]}) } else { json!({}) }
 }
 
 /// The arguments of the steps, by id.

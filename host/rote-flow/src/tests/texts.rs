@@ -147,3 +147,86 @@ async fn texts_that_say_nothing_of_their_own_things_are_not_a_frame() {
         assert!(open(&made).iter().all(|id| !id.ends_with("body")), "{texts:?} {:?}", open(&made));
     }
 }
+
+#[tokio::test]
+async fn a_short_number_beside_what_tells_is_asked_with_the_rest_of_the_frame() {
+    let issue = |id: u64, title: &str, comments: u64| json!({"id": id, "title": title, "comments": comments});
+    let list = items(&[issue(4100, "Login broken", 3), issue(4101, "Crash on save", 5)]);
+    let tale = commented(list, &[(4100, "Login broken: 3 days left"), (4101, "Crash on save: 5 days left")]).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(open(&made), ["source:s2/body", "pick:s2/issue_id", "pick:s3/issue_id"], "{:?}", notes(&made));
+    assert_eq!(words(&made, "source:s2/body")[0], "taken");
+    let made = answered(&tale, &[], &[("source:s2/body", "taken")]).await;
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{:?}", notes(&made));
+    let made = answered(&tale, &[], &[("source:s2/body", "always")]).await;
+    assert_eq!(steps(&made)["s3"]["body"], json!("Crash on save: 5 days left"));
+}
+
+#[tokio::test]
+async fn a_whole_word_that_a_person_says_as_well_is_one_question_for_the_frame() {
+    let issue = |id: u64, reporter: &str, severity: &str, area: &str| json!({"id": id, "reporter": reporter, "severity": severity, "area": area});
+    // Common words, words of an enum, and one that was said before.
+    for (argument, sent) in [("assignee", ["ann", "bob"]), ("priority", ["P1", "P2"]), ("assignee", ["web-1", "api-2"])]
+    {
+        let mut tale = Tale::new();
+        let list = items(&[issue(1, "ann", "P1", "web-1"), issue(2, "bob", "P2", "api-2")]);
+        tale.call("listIssues", json!({"project": "web-1"}), list).await;
+        for (id, word) in [1, 2].into_iter().zip(sent) {
+            let to = json!({"issue_id": format!("@1{{.items[{}].id}}", id - 1), argument: word});
+            tale.call("assignIssue", to, json!({"id": id})).await;
+        }
+        let made = tale.made(&[]).await;
+        let asked = format!("source:s2/{argument}");
+        let sources: Vec<&str> = open(&made).into_iter().filter(|id| id.starts_with("source")).collect();
+        assert_eq!(sources, [asked.as_str()], "{sent:?} {:?}", notes(&made));
+        assert_eq!(words(&made, &asked), ["taken", "always"], "{sent:?}");
+        assert_eq!(steps(&made)["s3"][argument], json!(sent[1]));
+        let made = answered(&tale, &[], &[(&asked, "taken")]).await;
+        assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{sent:?} {:?}", notes(&made));
+    }
+}
+
+#[tokio::test]
+async fn what_was_said_of_the_first_text_is_not_said_of_what_only_another_one_has() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "x"}), issues(&["a", "b", "c"])).await;
+    let comment = |id: u64, text: &str| json!({"issue_id": id, "body": text});
+    tale.call("addComment", comment(4101, "Reminder 1: 3 open"), json!({"id": 900})).await;
+    tale.query(1, ".items | length");
+    tale.call("addComment", comment(4102, "Reminder 2: 3 open"), json!({"id": 901})).await;
+    let made = answered(&tale, &[], &[("source:s2/body", "taken")]).await;
+    assert!(open(&made).contains(&"source:s3/body"), "{:?} {:?}", open(&made), notes(&made));
+    assert_eq!(steps(&made)["s3"]["body"], json!("Reminder 2: 3 open"));
+}
+
+#[tokio::test]
+async fn a_call_that_takes_two_items_is_not_a_loop_with_itself() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "x"}), issues(&["Login broken", "Crash on save"])).await;
+    let both = json!({"project": "@1{.items[0].id}", "issue": "@1{.items[1].id}", "text": "Again: Login broken"});
+    tale.call("createIssue", both, json!({"id": 9})).await;
+    let made = tale.made(&[]).await;
+    assert!(words(&made, "source:s2/text").contains(&"taken"));
+    assert!(!notes(&made).iter().any(|note| note.contains("may be one step")), "{:?}", notes(&made));
+}
+
+#[tokio::test]
+async fn members_behind_many_others_are_of_the_thing_too() {
+    let urls = (0..80).map(|at| (format!("a{at}"), json!(format!("https://{at}.example"))));
+    let person: Value = urls.collect::<serde_json::Map<_, _>>().into();
+    let bill = |id: u64, title: &str| json!({"id": id, "assignee": person, "title": title});
+    let list = items(&[bill(41, "Slow"), bill(42, "Slim")]);
+    let made = commented(list, &[(41, "Hi: Slow is open"), (42, "Hi: Slim is open")]).await.made(&[]).await;
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{:?}", notes(&made));
+    let far = |id: u64, who: &str, more: usize| {
+        let many = (0..more).map(|at| (format!("a{at}"), json!(at)));
+        let many: Value = many.collect::<serde_json::Map<_, _>>().into();
+        json!({"id": id, "title": who, "many": many})
+    };
+    // Of a thing with more members than are looked at it is not sure that one alone has it.
+    for (more, asked) in [(100, false), (400, true)] {
+        let list = items(&[far(41, "Ada L.", more), far(42, "Bob M.", more)]);
+        let made = commented(list, &[(41, "Hi Ada L.!"), (42, "Hi Bob M.!")]).await.made(&[]).await;
+        assert_eq!(open(&made).contains(&"source:s2/body"), asked, "{more} {:?}", notes(&made));
+    }
+}

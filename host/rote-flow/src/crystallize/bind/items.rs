@@ -8,9 +8,11 @@ use super::super::program::string_literals;
 use super::Binder;
 
 impl Binder<'_, '_> {
-    /// Puts the programs of a loop that have the value as a text to those of its items, which may have variables.
+    /// Puts the programs of a loop that have the value as a text to those of its items, which may have variables. Left as they are
+    /// where another loop takes something of these items, where the items are those of another loop, and where a condition takes
+    /// something of the item: what the parameter does not reach is told then, as of other programs.
     pub(super) fn with_the_items(&mut self, at: usize, value: &str) {
-        let goes_along = |step: &DraftStep, id: &str| step.along.as_ref().is_some_and(|along| is_along(along, id));
+        let goes_along = |step: &DraftStep, id: &str| step.along.as_ref().is_some_and(|along| takes_items(along, id));
         let step = &self.draft.steps[at];
         let shared = self.draft.steps.iter().any(|other| goes_along(other, &step.id));
         let Some(Expression::From(items)) = step.for_each.as_ref().filter(|_| !shared && step.along.is_none()) else {
@@ -45,12 +47,13 @@ impl Binder<'_, '_> {
     }
 }
 
-fn is_along(along: &Along, id: &str) -> bool {
-    along.steps().any(|step| step == id)
+/// Whether what goes along with a loop takes something of its items, and not its answers alone.
+fn takes_items(along: &Along, id: &str) -> bool {
+    along.only().is_none() && along.steps().any(|step| step == id)
 }
 
 /// The programs on the item in an expression.
-fn programs(expression: &Expression) -> Vec<String> {
+pub(super) fn programs(expression: &Expression) -> Vec<String> {
     let mut found = Vec::new();
     expression.visit(&mut |_, one| {
         if let Expression::Item(program) = one {

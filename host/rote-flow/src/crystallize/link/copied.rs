@@ -170,7 +170,7 @@ impl<'a> Linker<'a, '_> {
     }
 
     /// Whether an argument takes one of a few words.
-    fn is_enum(&self, name: &str) -> bool {
+    pub(super) fn is_enum(&self, name: &str) -> bool {
         let tool = self.cx.tool(self.call);
         tool.is_some_and(|tool| tool.input_schema["properties"][name].get("enum").is_some())
     }

@@ -1,9 +1,11 @@
 //! Texts of one frame: of what was written to each of several things of a list, `Ping: TITLE is still open`, the parts that differ are
-//! in each text what the thing at hand has under one name. That is not chance however short they are, so it is linked; where several
-//! members have the same, or only a number of few digits differs, it is one question for all texts of the frame.
+//! in each text what the thing at hand has under one name. Titles and names of a few letters are not that by chance, so they are linked.
+//! Where several members have the same, a part is a number of few digits, or the whole text is a word that a person says as well, it
+//! is one question for all texts of the frame.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
+use std::rc::Rc;
 
 use rote_plan::text_of;
 use serde_json::Value;
@@ -18,16 +20,16 @@ use super::super::program::with_hundredths;
 use super::super::request::ResultSpec;
 use super::super::words::{day_of, places};
 use super::source::Sources;
-use super::{Linker, Read, place_name};
+use super::{Linker, Read, is_common, place_name};
 use crate::literals::{references, walk_literals, walk_scalars};
 use crate::question::QuestionId;
 
-/// Most members of a thing that are looked at, and how deep they lie.
-const MAX_FIELDS: usize = 64;
+/// Most members of a thing that are looked at, in all forms, and how deep they lie.
+const MAX_FIELDS: usize = 512;
 const MAX_DEPTH: usize = 3;
 /// With how many of the others a text is compared.
 const MAX_OTHERS: usize = 8;
-/// Most bytes of a text that is compared.
+/// Most bytes of a text that is compared, and of a member that may stand in one.
 const MAX_TEXT: usize = 8_192;
 
 /// A thing of a list that a call names by its id.
@@ -62,9 +64,19 @@ type Own = (Range<usize>, Vec<Field>);
 struct Entry {
     step: String,
     text: String,
+    /// It may be what a person says, whatever the thing has.
+    said: bool,
     thing: Thing,
-    /// What the thing has, as it is written.
+    has: Rc<Members>,
+}
+
+/// What a thing has.
+#[derive(Default)]
+struct Members {
+    /// Each member as it may be written.
     fields: Vec<(Field, String)>,
+    /// There are more than were looked at.
+    cut: bool,
 }
 
 /// A piece of a frame.
@@ -86,6 +98,13 @@ pub(super) struct Framed {
     pub(super) sure: bool,
 }
 
+impl Framed {
+    /// Whether this is one of the parts.
+    pub(super) fn has(&self, part: &Range<usize>) -> bool {
+        self.parts.iter().any(|(range, _)| range == part)
+    }
+}
+
 /// The framed texts of all writes, by step and pointer.
 #[derive(Default)]
 pub(super) struct Frames(BTreeMap<(String, String), Framed>);
@@ -96,8 +115,9 @@ impl Frames {
         let stays = |step: &&DraftStep| step.out.is_none() && step.broken.is_none() && step.is_write(cx.trace);
         for step in draft.steps.iter().filter(stays) {
             let call = step.call(cx.trace);
-            for thing in Linker::of(cx, draft, step, seen, desk).things() {
-                let Some(fields) = thing.fields(cx) else { continue };
+            let linker = Linker::of(cx, draft, step, seen, desk);
+            for thing in linker.things() {
+                let Some(has) = thing.members(cx).map(Rc::new) else { continue };
                 let source = &cx.trace.calls[thing.call];
                 walk_scalars(&call.arguments, String::new(), &mut |pointer, value| {
                     let Some(text) = value.as_str().filter(|text| text.len() <= MAX_TEXT) else { return };
@@ -106,8 +126,9 @@ impl Frames {
                     }
                     let of = (thing.pointer.clone(), thing.array.clone(), thing.id.clone());
                     let key = ((&call.adapter, &call.tool, pointer.to_owned()), (&source.adapter, &source.tool), of);
+                    let said = linker.is_enum(&place_name(pointer)) || seen.is_said_before(text, thing.call);
                     let (step, text) = (step.id.clone(), text.to_owned());
-                    let entry = Entry { step, text, thing: thing.clone(), fields: fields.clone() };
+                    let entry = Entry { step, text, said, thing: thing.clone(), has: Rc::clone(&has) };
                     groups.entry(key).or_default().push(entry);
                 });
             }
@@ -159,7 +180,9 @@ impl Frames {
         }
         let telling =
             |hole: usize| texts.iter().zip(&all).all(|(text, parts)| is_telling(&text.text[parts[hole].0.clone()]));
-        let sure = fields.iter().all(|fields| fields.len() == 1) && (0..holes).any(telling);
+        let alone = fields.iter().all(|fields| fields.len() == 1) && !texts.iter().any(|text| text.has.cut);
+        let whole = matches!(frame, [Piece::Own(_)]);
+        let sure = alone && (0..holes).all(telling) && !(whole && texts.iter().any(|text| text.is_a_word(&fields[0])));
         for (text, parts) in texts.iter().zip(&all) {
             let read = |field: &Field| text.thing.read(cx, draft, field);
             let parts = parts.iter().zip(&fields);
@@ -216,13 +239,10 @@ impl Thing {
         self.array.iter().cloned().chain([Segment::Index(self.index)])
     }
 
-    /// What it has, as it may be written.
-    fn fields(&self, cx: &Context<'_>) -> Option<Vec<(Field, String)>> {
+    fn members(&self, cx: &Context<'_>) -> Option<Members> {
         let body = cx.body(cx.trace.calls[self.call].response)?;
         let thing = at(&body, &self.way().collect::<Vec<_>>()).filter(|thing| thing.is_object())?;
-        let mut found = Vec::new();
-        collect(thing, &mut Vec::new(), &mut found);
-        Some(found)
+        Some(Members::of(thing))
     }
 
     fn read(&self, cx: &Context<'_>, draft: &Draft, (path, form): &Field) -> Option<Read> {
@@ -237,42 +257,65 @@ impl Thing {
     }
 }
 
-fn collect(value: &Value, path: &mut Vec<Segment>, found: &mut Vec<(Field, String)>) {
-    match value {
-        Value::Object(members) if path.len() < MAX_DEPTH => {
-            for (name, inner) in members {
-                path.push(Segment::Key(name.clone()));
-                collect(inner, path, found);
-                path.pop();
+impl Members {
+    /// Those of the thing itself first: what lies deep may be more than is looked at.
+    fn of(thing: &Value) -> Self {
+        let mut found = Self::default();
+        let mut next: VecDeque<(Vec<Segment>, &Value)> = [(Vec::new(), thing)].into();
+        while let Some((path, value)) = next.pop_front() {
+            if found.fields.len() >= MAX_FIELDS {
+                found.cut = true;
+                break;
+            }
+            match value {
+                Value::Object(members) if path.len() < MAX_DEPTH => {
+                    let room = MAX_FIELDS.saturating_sub(next.len());
+                    found.cut |= members.len() > room;
+                    let way = |name: &String| path.iter().cloned().chain([Segment::Key(name.clone())]).collect();
+                    next.extend(members.iter().take(room).map(|(name, inner)| (way(name), inner)));
+                }
+                Value::String(_) | Value::Number(_) => found.add(path, value),
+                _ => {}
             }
         }
-        Value::String(_) | Value::Number(_) if found.len() < MAX_FIELDS => {
-            let text = text_of(value);
-            if let Some(day) = day_of(&text) {
-                found.push(((path.clone(), Form::Day), day.to_owned()));
-            }
-            if let Some(number) = value.as_f64() {
-                found.push(((path.clone(), Form::Hundredths), format!("{number:.2}")));
-            }
-            found.extend((!text.is_empty()).then(|| ((path.clone(), Form::Plain), text)));
+        found
+    }
+
+    fn add(&mut self, path: Vec<Segment>, value: &Value) {
+        let text = text_of(value);
+        if text.is_empty() || text.len() > MAX_TEXT {
+            return;
         }
-        _ => {}
+        if let Some(day) = day_of(&text) {
+            self.fields.push(((path.clone(), Form::Day), day.to_owned()));
+        }
+        if let Some(number) = value.as_f64() {
+            self.fields.push(((path.clone(), Form::Hundredths), format!("{number:.2}")));
+        }
+        self.fields.push(((path, Form::Plain), text));
     }
 }
 
 impl Entry {
+    /// Whether it is a word that a person says as well as one of these members has it; what a thing is called is none.
+    fn is_a_word(&self, fields: &[Field]) -> bool {
+        let titled = fields.iter().any(|(path, _)| names_title(last_key(path)));
+        self.said || is_common(&self.text) && !titled
+    }
+
     /// What two texts have in common, and between that what is each one's own; none where they differ in anything else.
     fn frame(&self, other: &Self) -> Option<Vec<Piece>> {
         let both = |(field, mine): &(Field, String)| {
-            let (_, theirs) = other.fields.iter().find(|(known, text)| known == field && text != mine)?;
-            let starts = |text: &str, value: &str| -> Vec<usize> {
-                places(text, value).into_iter().map(|range| range.start).collect()
+            let starts = |text: &str, value: &str| {
+                let found: Vec<usize> = places(text, value).into_iter().map(|range| range.start).collect();
+                Some(found).filter(|found| !found.is_empty())
             };
-            let (at, there) = (starts(&self.text, mine), starts(&other.text, theirs));
-            let stands = !at.is_empty() && !there.is_empty();
-            stands.then(|| (field.clone(), (mine.len(), at), (theirs.len(), there)))
+            let at = starts(&self.text, mine)?;
+            let (_, theirs) = other.has.fields.iter().find(|(known, text)| known == field && text != mine)?;
+            let there = starts(&other.text, theirs)?;
+            Some((field.clone(), (mine.len(), at), (theirs.len(), there)))
         };
-        let own: Vec<_> = self.fields.iter().filter_map(both).collect();
+        let own: Vec<_> = self.has.fields.iter().filter_map(both).collect();
         let mut pieces: Vec<Piece> = Vec::new();
         let (mut at, mut there) = (0, 0);
         while at < self.text.len() || there < other.text.len() {
@@ -304,7 +347,7 @@ impl Entry {
                 Piece::Same(text) => done += rest.strip_prefix(text.as_str()).map(|_| text.len())?,
                 Piece::Own(fields) => {
                     let stands = |(field, text): &&(Field, String)| fields.contains(field) && rest.starts_with(&**text);
-                    let here: Vec<&(Field, String)> = self.fields.iter().filter(stands).collect();
+                    let here: Vec<&(Field, String)> = self.has.fields.iter().filter(stands).collect();
                     let length = here.iter().map(|(_, text)| text.len()).max()?;
                     let longest = here.into_iter().filter(|(_, text)| text.len() == length);
                     found.push((done..done + length, longest.map(|(field, _)| field.clone()).collect()));

@@ -53,7 +53,9 @@ impl<'a> Linker<'a, '_> {
         if self.desk.given(&id, &[]).is_none() && !self.longer_titles(text).is_empty() {
             self.titled.push(pointer.to_owned());
         }
-        let word = match framed.and_then(|framed| self.as_the_lead(&framed.lead, &id, pointer)) {
+        // What is asked of this text alone was not asked of the first one.
+        let led = framed.filter(|framed| parts.iter().all(|part| part.sure || framed.has(&part.range)));
+        let word = match led.and_then(|framed| self.as_the_lead(&framed.lead, &id, pointer)) {
             Some(word) => Ok(word),
             None => self.desk.ask(self.question_of(id, pointer, text, &parts)),
         };

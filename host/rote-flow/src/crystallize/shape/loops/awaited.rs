@@ -19,7 +19,11 @@ pub(super) fn tell(cx: &Context<'_>, draft: &Draft, desk: &mut Desk) {
         let call = step.call(cx.trace);
         for (item, _) in of_items(step) {
             let of = (&call.adapter, &call.tool, place.pointer.clone(), item.step, item.array.jq());
-            calls.entry(of).or_default().push(&step.id);
+            let ids = calls.entry(of).or_default();
+            // A call may take several items of one list.
+            if !ids.contains(&step.id.as_str()) {
+                ids.push(&step.id);
+            }
         }
     }
     for ids in calls.into_values().filter(|ids| ids.len() > 1) {
