@@ -258,7 +258,8 @@ async fn a_plan_that_waits_by_a_write_is_neither_made_nor_read() {
 /// What a pin says in words is read by a person; the digest beside it is that of another tool than the words say.
 #[tokio::test]
 async fn a_pin_that_says_another_thing_of_its_tool_stops_the_flow() {
-    let lies: [(&str, fn(&mut crate::ToolPin)); 3] = [
+    type Lie = fn(&mut crate::ToolPin);
+    let lies: [(&str, Lie); 3] = [
         ("method GET is now POST", |pin| pin.method = rote_types::Method::Get),
         ("path `/elsewhere` is now `/orders`", |pin| pin.path = "/elsewhere".to_owned()),
         ("than that it is `write`", |pin| pin.access = Some(rote_types::Access::Read)),
