@@ -393,12 +393,14 @@ impl<'a, 'b> Linker<'a, 'b> {
                 value: value.clone(),
             });
         }
+        // Who is offered nothing but the value does not know that there is more to say.
+        let own = if answers.is_empty() { " (`@N{JQ}` takes what a program gives of the answer @N)" } else { "" };
         let always = format!("it is {} in each run, or the parameter that a `--param` makes of it", text_of(value));
         answers.push(Answer::new("always", always, command("--no-link").argument(&spot)));
         Question {
             kind: id.kind(),
             id,
-            ask: format!("where does {} `{}` of {} come from?", place_name(pointer), text_of(value), self.step.id),
+            ask: format!("where does {} `{}` of {} come from?{own}", place_name(pointer), text_of(value), self.step.id),
             places: vec![Place { step: self.step.id.clone(), pointer: pointer.to_owned() }],
             evidence,
             answers,

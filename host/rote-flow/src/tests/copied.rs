@@ -123,7 +123,13 @@ async fn a_list_that_a_thing_has_is_asked_where_it_is_sent_the_same_or_changed()
             update(json!(["bug", "wontfix", "urgent", "stale"])),
             Some(format!("{names}{added}")),
         ),
-        (named.clone(), Some(names), update(json!(["other"])), None),
+        (
+            named.clone(),
+            Some(names),
+            update(json!(["other"])),
+            Some(format!("{names} | . - [\"bug\",\"wontfix\",\"urgent\"] | . + ([\"other\"] - .)")),
+        ),
+        (named.clone(), Some(names), create(json!(["other"])), None),
         (
             json!({"items": [named.clone(), issue(40, &["web"])]}),
             None,
@@ -135,7 +141,8 @@ async fn a_list_that_a_thing_has_is_asked_where_it_is_sent_the_same_or_changed()
         (listed.clone(), Some(query), update(json!(["bug", "ui", "stale"])), Some(format!("{query} | .labels{added}"))),
         // Which thing of the list it is, nothing says.
         (listed.clone(), None, update(json!(["bug", "ui", "stale"])), Some(String::new())),
-        (listed.clone(), None, update(json!(["other"])), None),
+        (listed.clone(), None, update(json!(["other"])), Some(String::new())),
+        (listed.clone(), None, create(json!(["other"])), None),
     ] {
         let mut tale = Tale::new();
         let of_one =

@@ -155,8 +155,10 @@ async fn a_list_that_is_sent_back_with_more_or_less_is_asked() {
     for (had, sent, jq) in [
         (json!(["bug"]), json!(["bug", "ui"]), Some(".items[].labels | . + ([\"ui\"] - .)")),
         (json!(["bug", "ui"]), json!(["bug"]), Some(".items[].labels - [\"ui\"]")),
-        (json!(["bug"]), json!(["ui"]), None),
-        (json!([]), json!(["ui"]), None),
+        (json!(["bug"]), json!(["ui"]), Some(".items[].labels | . - [\"bug\"] | . + ([\"ui\"] - .)")),
+        (json!([]), json!(["ui"]), Some(".items[].labels | . + ([\"ui\"] - .)")),
+        (json!([]), json!([]), None),
+        (json!(["bug"]), json!([7]), None),
     ] {
         let mut tale = Tale::new();
         tale.call("listIssues", json!({"project": "x"}), json!({"items": [{"id": 7, "labels": had}]})).await;

@@ -43,7 +43,7 @@ async fn a_list_of_which_an_element_was_replaced_is_asked() {
     let front = ". - [\"needs-triage\"] | [\"triaged\"] + (. - [\"triaged\"])";
     let two = "map(if . == \"needs-triage\" then \"triaged\" elif . == \"bug\" then \"defect\" else . end)";
     for (sent, programs) in [
-        (vec!["triaged", "ui", "bug"], vec![MAPPED, front]),
+        (vec!["triaged", "ui", "bug"], vec![front, MAPPED]),
         (vec!["ui", "bug", "triaged"], vec![MOVED]),
         (vec!["triaged", "ui", "defect"], vec![two]),
         (vec!["ui", "triaged"], vec![". - [\"needs-triage\",\"bug\"] | . + ([\"triaged\"] - .)"]),
@@ -73,9 +73,126 @@ async fn a_list_of_which_an_element_was_replaced_is_asked() {
     tale.query(1, "[.labels[].name]");
     let sent = json!({"issue_id": 3, "labels": ["triaged", "ui", "bug"]});
     tale.call("updateIssue", sent, json!({"id": 3})).await;
-    assert_eq!(words(&tale.made(&[]).await, "source:s2/labels")[0], named(MAPPED));
-    // Nothing of what was there is sent.
-    assert_eq!(open(&relabeled(&["done", "later"]).await.made(&[]).await), [""; 0]);
+    assert_eq!(words(&tale.made(&[]).await, "source:s2/labels")[1], named(MAPPED));
+}
+
+/// The issue 3 with these labels, as bare texts, relabeled.
+async fn bare(had: &[&str], (tool, sent): (&str, Value)) -> Crystallized {
+    let mut tale = Tale::new();
+    tale.call("getIssue", json!({"issue_id": 3}), json!({"id": 3, "labels": had})).await;
+    tale.call(tool, sent, json!({"id": 3})).await;
+    tale.made(&[]).await
+}
+
+#[tokio::test]
+async fn a_list_that_goes_back_with_nothing_of_what_was_there_is_asked() {
+    let mapped = "| map(if . == \"nt\" then \"triaged\" else . end)";
+    for (had, sent, programs) in [
+        (vec!["nt"], vec!["triaged"], vec!["| . - [\"nt\"] | . + ([\"triaged\"] - .)", mapped]),
+        (vec!["stale"], vec![], vec!["- [\"stale\"]"]),
+        (vec!["bug", "ui"], vec![], vec!["- [\"bug\",\"ui\"]"]),
+        (vec!["nt", "stale"], vec!["triaged"], vec!["| . - [\"nt\",\"stale\"] | . + ([\"triaged\"] - .)"]),
+        (vec!["nt"], vec!["triaged", "p1"], vec!["| . - [\"nt\"] | . + ([\"triaged\",\"p1\"] - .)"]),
+        (vec![], vec!["q4"], vec!["| . + ([\"q4\"] - .)"]),
+    ] {
+        let made = bare(&had, ("updateIssue", json!({"issue_id": 3, "labels": sent}))).await;
+        assert_eq!(open(&made), ["source:s2/labels"], "{had:?} {sent:?}");
+        let mut wanted: Vec<String> = programs.iter().map(|jq| format!("@1{{.labels {jq}}}")).collect();
+        wanted.push("always".to_owned());
+        assert_eq!(words(&made, "source:s2/labels"), wanted, "{had:?} {sent:?}");
+    }
+    // Of an API that answers with objects it is what they are called, also where none is left.
+    for (sent, first) in [
+        (json!(["done"]), named(". - [\"needs-triage\",\"ui\",\"bug\"] | . + ([\"done\"] - .)")),
+        (json!([]), "@1{[.labels[].name] - [\"needs-triage\",\"ui\",\"bug\"]}".to_owned()),
+    ] {
+        let made = told("updateIssue", json!({"issue_id": 3, "labels": sent})).await.made(&[]).await;
+        assert_eq!(words(&made, "source:s2/labels"), [first, "always".to_owned()]);
+    }
+    // What is added to a list by a call of its own, or what another thing gets, is not that list.
+    for write in [
+        ("addLabels", json!({"issue_id": 3, "labels": ["p1"]})),
+        ("createIssue", json!({"title": "Again", "labels": ["p1"]})),
+        ("createIssue", json!({"title": "Part", "issue": 3, "labels": ["p1"]})),
+        ("updateIssue", json!({"issue_id": 8, "labels": ["p1"]})),
+    ] {
+        assert_eq!(words(&bare(&["bug"], write.clone()).await, "source:s2/labels"), [""; 0], "{write:?}");
+    }
+    // An empty list is what it was.
+    let same = bare(&[], ("updateIssue", json!({"issue_id": 3, "labels": []}))).await;
+    assert_eq!(open(&same), [""; 0]);
+}
+
+/// Several issues of a list, each with its labels as bare texts, relabeled.
+async fn each(all: &[(&[&str], &[&str])]) -> Tale {
+    let mut tale = Tale::new();
+    let issues = || (21..).zip(all);
+    let items: Vec<Value> = issues().map(|(id, (had, _))| json!({"id": id, "labels": had})).collect();
+    tale.call("listIssues", json!({"project": "web"}), json!({"items": items})).await;
+    for (id, (_, sent)) in issues() {
+        tale.call("updateIssue", json!({"issue_id": id, "labels": sent}), json!({"id": id, "labels": sent})).await;
+    }
+    tale
+}
+
+#[tokio::test]
+async fn what_was_changed_of_each_with_nothing_left_of_some_is_one_question_and_a_loop() {
+    let added = "map(if . == \"nt\" then \"triaged\" else . end) | . + ([\"q4\"] - .)";
+    for (all, program) in [
+        (vec![(&["nt"][..], &["triaged"][..]), (&["nt"], &["triaged"])], "| . - [\"nt\"] | . + ([\"triaged\"] - .)"),
+        (vec![(&[], &["q4"]), (&[], &["q4"])], "| . + ([\"q4\"] - .)"),
+        (vec![(&["stale", "bug"], &["bug"]), (&["perf", "stale"], &["perf"]), (&["stale"], &[])], "- [\"stale\"]"),
+        (vec![(&["stale"], &[]), (&["perf", "stale"], &["perf"]), (&[], &[])], "- [\"stale\"]"),
+        (
+            vec![(&["nt", "ui"], &["triaged", "ui", "q4"]), (&["nt", "bug"], &["triaged", "bug", "q4"])],
+            &*format!("| {added}"),
+        ),
+        (vec![(&["nt", "ui"], &["triaged", "ui", "q4"]), (&["nt"], &["triaged", "q4"])], &*format!("| {added}")),
+    ] {
+        let tale = each(&all).await;
+        let made = tale.made(&[]).await;
+        let asked: Vec<&str> = open(&made).into_iter().filter(|id| id.starts_with("source")).collect();
+        assert_eq!(asked, ["source:s2/labels"], "{all:?}");
+        let word = format!("@1{{.items[0] | .labels {program}}}");
+        let offered = words(&made, "source:s2/labels");
+        assert!(offered.contains(&word), "{word}: {offered:?}");
+        assert!(offered.iter().all(|word| word == "always" || word.starts_with("@1{")), "{offered:?}");
+        let made = tale.answered_with(&[("source:s2/labels", &word)]).await.unwrap();
+        let each = json!({"issue_id": {"$item": ".id"}, "labels": {"$item": format!(".labels {program}")}});
+        assert_eq!((open(&made), steps(&made)["s2"].clone()), (vec![], each), "{all:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_list_of_the_own_thing_stands_before_those_of_others() {
+    // The second was made from the first by no program of its own: nothing of the first is offered.
+    let tale = each(&[(&["nt", "ui"], &["x", "ui", "y"]), (&["b", "a", "c"], &["c", "a", "ui", "b"])]).await;
+    let made = tale.made(&[]).await;
+    for id in ["source:s2/labels", "source:s3/labels"] {
+        let offered = words(&made, id);
+        assert!(offered.iter().all(|word| word == "always" || word.starts_with("@1{.items[")), "{offered:?}");
+    }
+    // Where nothing is offered, the question says what can be given.
+    let question = made.report.questions.iter().find(|question| question.id.to_string() == "source:s3/labels").unwrap();
+    assert_eq!(question.answers.len(), 1);
+    assert!(question.ask.contains("`@N{JQ}`"), "{}", question.ask);
+    // Each of two that were read alone has its own.
+    let mut tale = Tale::new();
+    for (id, labels) in [(3, ["nt", "ui"]), (5, ["nt", "bug"])] {
+        tale.call("getIssue", json!({"issue_id": id}), json!({"id": id, "labels": labels})).await;
+    }
+    tale.call("updateIssue", json!({"issue_id": 3, "labels": ["ui"]}), json!({"id": 3, "labels": ["ui"]})).await;
+    tale.call("updateIssue", json!({"issue_id": 5, "labels": ["bug"]}), json!({"id": 5, "labels": ["bug"]})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(words(&made, "source:s3/labels"), ["@1{.labels - [\"nt\"]}", "always"]);
+    assert_eq!(words(&made, "source:s4/labels"), ["@2{.labels - [\"nt\"]}", "always"]);
+}
+
+#[tokio::test]
+async fn of_two_programs_the_one_comes_first_that_writes_nothing_twice() {
+    let made = bare(&["ui", "nt"], ("updateIssue", json!({"issue_id": 3, "labels": ["ui", "triaged"]}))).await;
+    let moved = "@1{.labels | . - [\"nt\"] | . + ([\"triaged\"] - .)}";
+    assert_eq!(words(&made, "source:s2/labels")[0], moved);
 }
 
 #[tokio::test]

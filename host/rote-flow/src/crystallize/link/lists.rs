@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::super::bind::place::replace_at;
 use super::super::context::names_id;
 use super::super::desk::REFERENCE;
+use super::super::occurrences::names_title;
 use super::super::path::{Segment, jq_of};
 use super::super::secret::is_secret;
 use super::copied::sends;
@@ -19,7 +20,7 @@ use super::source::same_name;
 use super::{Linker, Read, place_name};
 use crate::literals::{pointer_of, visit_value};
 use crate::question::QuestionId;
-use items::OfItem;
+use items::{OfItem, has_id};
 
 impl Linker<'_, '_> {
     /// Lists that are all ids of an array, in its order, and those that a query gave, which are asked for.
@@ -115,17 +116,27 @@ impl Linker<'_, '_> {
     /// Where the one thing that was printed or read last has this list under the same name: the same, with some elements fewer or more,
     /// or in the end with others; and the programs that make the one that was sent of it.
     fn changed(&self, name: &str, value: &Value) -> Option<Vec<Read>> {
-        let sent = value.as_array().filter(|sent| !sent.is_empty() && self.call.is_write())?;
+        let sent = value.as_array().filter(|_| self.call.is_write())?;
+        let own = self.own_lists(name, value);
         let gives = |read: &Read| self.cx.outputs(read.response, &read.jq).is_ok_and(|found| *found == [value.clone()]);
         let is_new = |read: &Read| !self.is_typed_before(name, value, read);
-        let plain = self.find_list(name, |read, had, _| {
-            let read = Read { jq: changes::more_or_fewer(&read.jq, had, sent)?, ..read };
-            (is_new(&read) && gives(&read)).then(|| vec![read])
+        let is_own = |read: &Read, had: &[Value], is_named: bool| {
+            let is_of_it = own.has(read.response, had) || is_named && self.is_of_the_target(read.response);
+            is_of_it && changes::may_become(had, sent)
+        };
+        let allows = |read: &Read| own.allow(read.response) || self.is_of_the_target(read.response);
+        let plain = self.find_list(name, |read, had, is_named| {
+            let is_told = had == sent && !sent.is_empty() || changes::shares(had, sent);
+            let fits = is_told && is_new(&read) || is_own(&read, had, is_named);
+            let jq = changes::more_or_fewer(&read.jq, had, sent).filter(|_| fits && allows(&read))?;
+            let read = Read { jq, ..read };
+            gives(&read).then(|| vec![read])
         });
         plain.or_else(|| {
             self.find_list(name, |read, had, is_named| {
                 let near = || self.is_for(read.response) || is_named && changes::shares_most(had, sent);
-                if !changes::shares(had, sent) || !is_new(&read) || !near() {
+                let is_told = || changes::shares(had, sent) && is_new(&read) && near();
+                if !allows(&read) || !is_told() && !is_own(&read, had, is_named) {
                     return None;
                 }
                 let programs = changes::otherwise(&read.jq, had, sent).into_iter();
@@ -162,14 +173,28 @@ impl Linker<'_, '_> {
         })
     }
 
+    /// Whether the one thing that an answer is about is the one that the write is of.
+    fn is_of_the_target(&self, response: ResponseId) -> bool {
+        let body = self.cx.body(response);
+        let by = self.asked_by(response);
+        let thing = body.as_ref().and_then(|body| one_thing(body));
+        let is_it =
+            |id| by.is_some_and(|by| text_of(by) == text_of(id)) || thing.is_some_and(|thing| has_id(thing, id));
+        self.target(self.call).is_some_and(is_it)
+    }
+
+    /// By what an answer was asked for: the last argument in the path.
+    fn asked_by(&self, response: ResponseId) -> Option<&Value> {
+        let call = &self.cx.trace.calls[self.cx.trace.position(response)?];
+        self.cx.path_arguments(call).pop().map(|(_, id)| id)
+    }
+
     /// Whether a write is for the one thing that an answer is about: it sends its id, or that by which the answer was asked for.
     fn is_for(&self, response: ResponseId) -> bool {
         let body = self.cx.body(response);
-        let call = self.cx.trace.position(response).map(|call| &self.cx.trace.calls[call]);
-        let by = call.and_then(|call| self.cx.path_arguments(call).pop());
         let is_sent =
             |id: &Value| self.cx.path_arguments(self.call).iter().any(|(_, sent)| text_of(sent) == text_of(id));
-        by.is_some_and(|(_, id)| is_sent(id))
+        self.asked_by(response).is_some_and(is_sent)
             || body.as_ref().and_then(|body| one_thing(body)).is_some_and(|thing| sends(self.call, thing))
     }
 }
@@ -197,7 +222,9 @@ fn is_scalar(value: &Value) -> bool {
 fn called<'v>(path: &str, items: &'v [Value]) -> Vec<List<'v>> {
     let mut found = vec![(path.to_owned(), Cow::from(items))];
     let first = items.first().and_then(Value::as_object);
-    for key in first.into_iter().flat_map(Map::keys) {
+    let mut keys: Vec<&String> = first.into_iter().flat_map(Map::keys).collect();
+    keys.sort_by_key(|key| (!names_title(key), !names_id(key)));
+    for key in keys {
         let of = |item: &Value| item.get(key).filter(|value| value.is_string() || value.is_number()).cloned();
         if let Some(values) = items.iter().map(of).collect::<Option<Vec<_>>>() {
             // Of several things where one was recorded it is not the lists of all in one.

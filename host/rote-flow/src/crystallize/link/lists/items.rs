@@ -1,14 +1,15 @@
 //! Lists of the things of a list: a write that is for one of them sends the list that it has, changed. Of several such writes that
 //! changed it in one way there is one question, and what answers it makes them a loop.
 
-use rote_plan::Expression;
-use rote_types::ResponseId;
+use rote_plan::{Expression, text_of};
+use rote_types::{Method, ResponseId};
 use serde_json::{Map, Value};
 
+use super::super::super::context::names_id;
 use super::super::super::draft::DraftStep;
 use super::super::super::path::{Segment, jq_of};
 use super::super::copied::sends;
-use super::super::source::same_name;
+use super::super::source::{is_generic, same_name};
 use super::super::{Linker, Read};
 use super::{called, changes};
 use crate::question::{Place, QuestionId};
@@ -33,6 +34,22 @@ struct Changed {
     list: String,
     had: Vec<Value>,
     sent: Vec<Value>,
+    /// Whether the write is of that thing, so that what it sends stands for the list.
+    is_own: bool,
+}
+
+/// The lists of the thing that a write is of, under the name of what it sends.
+pub(super) struct OwnLists(Vec<Changed>);
+
+impl OwnLists {
+    pub(super) fn has(&self, response: ResponseId, list: &[Value]) -> bool {
+        self.0.iter().any(|one| one.response == response && one.had == list)
+    }
+
+    /// Whether an answer has the thing, or none has: that of another thing says nothing then.
+    pub(super) fn allow(&self, response: ResponseId) -> bool {
+        self.0.is_empty() || self.0.iter().any(|one| one.response == response)
+    }
 }
 
 /// A list that was sent of one of the things of a list.
@@ -61,7 +78,7 @@ impl Changed {
     }
 
     fn is_changed(&self) -> bool {
-        changes::shares(&self.had, &self.sent)
+        changes::shares(&self.had, &self.sent) || self.is_own && changes::may_become(&self.had, &self.sent)
     }
 
     fn programs(&self) -> Vec<String> {
@@ -113,11 +130,14 @@ impl Linker<'_, '_> {
             return Vec::new();
         }
         let mut programs: Vec<String> = Vec::new();
-        for program in std::iter::once(mine).chain(kin.iter().copied()).flat_map(Changed::programs) {
+        // In one order for each of them: it is one question.
+        let (before, after): (Vec<&Changed>, Vec<&Changed>) = kin.iter().partition(|one| self.is_before(&one.step));
+        for program in before.into_iter().chain([mine]).chain(after).flat_map(Changed::programs) {
             if !programs.contains(&program) {
                 programs.push(program);
             }
         }
+        programs.sort_by_key(|program| changes::may_write_twice(program));
         let of_all: Vec<String> =
             programs.into_iter().filter(|program| all().all(|one| self.gives(one, program))).collect();
         if of_all.is_empty() && mine.is_changed() {
@@ -167,10 +187,37 @@ impl Linker<'_, '_> {
         all.filter_map(|step| Some((step, step.call(self.cx.trace).arguments.pointer(pointer)?))).collect()
     }
 
+    /// The lists of this name of the thing that this write is of.
+    pub(super) fn own_lists(&self, name: &str, value: &Value) -> OwnLists {
+        let mut lists = self.lists_of(self.step, name, value);
+        lists.retain(|one| one.is_own);
+        OwnLists(lists)
+    }
+
+    /// The id of the thing that a write is of: not of one to which it adds something (`POST /issues/3/labels`).
+    pub(super) fn target<'c>(&'c self, call: &'c RecordedCall) -> Option<&'c Value> {
+        let tool = self.cx.tool(call)?;
+        if let Some((_, id)) = self.cx.path_arguments(call).pop() {
+            let is_of_it = matches!(tool.method, Method::Put | Method::Patch) || tool.path.ends_with('}');
+            return Some(id).filter(|_| is_of_it);
+        }
+        let named = tool.name.to_lowercase();
+        let is_of_it = |name: &str| {
+            let stem = name.to_lowercase();
+            let stem = ["id", "key", "number"]
+                .iter()
+                .find_map(|end| stem.strip_suffix(end))
+                .map(|stem| stem.trim_matches(['_', '-']));
+            is_generic(name) || names_id(name) && stem.is_some_and(|stem| named.contains(stem))
+        };
+        call.arguments.as_object()?.iter().find(|(name, _)| is_of_it(name)).map(|(_, id)| id)
+    }
+
     /// The lists of this name of the things that a call was for, in the answers before it.
     fn lists_of(&self, step: &DraftStep, name: &str, sent: &Value) -> Vec<Changed> {
         let call = step.call(self.cx.trace);
-        let Some(sent) = sent.as_array().filter(|sent| !sent.is_empty() && call.is_write()) else { return Vec::new() };
+        let Some(sent) = sent.as_array().filter(|_| call.is_write()) else { return Vec::new() };
+        let target = self.target(call);
         let is_read = |one: &&DraftStep| one.calls[0] < step.calls[0] && one.out.is_none() && one.broken.is_none();
         let mut found = Vec::new();
         for read in self.draft.steps.iter().filter(is_read) {
@@ -190,12 +237,18 @@ impl Linker<'_, '_> {
                         list,
                         had: had.into_owned(),
                         sent: sent.clone(),
+                        is_own: target.is_some_and(|id| has_id(thing, id)),
                     }));
                 }
             });
         }
         found
     }
+}
+
+/// Whether it is the id of a thing.
+pub(super) fn has_id(thing: &Map<String, Value>, id: &Value) -> bool {
+    thing.iter().any(|(name, own)| names_id(name) && text_of(own) == text_of(id))
 }
 
 fn each_object(value: &Value, path: &mut Vec<Segment>, each: &mut impl FnMut(&[Segment], &Map<String, Value>)) {
