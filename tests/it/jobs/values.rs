@@ -182,6 +182,7 @@ fn changes() -> Vec<Job> {
                  call tracker setLabels -p 'issue_id=@1{.items[0].id}' -p labels=bug",
             )
             .asked(&["--param q=login"])
+            .answers(&["source:s3/labels=always"])
             .runs(
                 "q=paint",
                 atlas(7),
