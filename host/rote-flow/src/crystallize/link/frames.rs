@@ -44,7 +44,7 @@ struct Thing {
 
 /// How a member of a thing is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     Plain,
     /// `475.00`.
     Hundredths,
@@ -52,8 +52,19 @@ enum Form {
     Day,
 }
 
+impl Form {
+    /// The program that writes so what a program gives.
+    pub(super) fn of(self, jq: String) -> String {
+        match self {
+            Self::Plain => jq,
+            Self::Hundredths => with_hundredths(&jq),
+            Self::Day => format!("{jq} | .[0:10]"),
+        }
+    }
+}
+
 /// A member of a thing, and in which form.
-type Field = (Vec<Segment>, Form);
+pub(super) type Field = (Vec<Segment>, Form);
 
 /// Where something of a thing stands in a text, and the members that have it.
 type Own = (Range<usize>, Vec<Field>);
@@ -220,21 +231,21 @@ impl Thing {
     fn fields(&self, cx: &Context<'_>) -> Option<Vec<(Field, String)>> {
         let body = cx.body(cx.trace.calls[self.call].response)?;
         let thing = at(&body, &self.way().collect::<Vec<_>>()).filter(|thing| thing.is_object())?;
-        let mut found = Vec::new();
-        collect(thing, &mut Vec::new(), &mut found);
-        Some(found)
+        Some(fields(thing))
     }
 
     fn read(&self, cx: &Context<'_>, draft: &Draft, (path, form): &Field) -> Option<Read> {
         let step = &draft.steps[draft.step_of(self.call)?];
         let jq = jq_of(&self.way().chain(path.iter().cloned()).collect::<Vec<_>>());
-        let jq = match form {
-            Form::Plain => jq,
-            Form::Hundredths => with_hundredths(&jq),
-            Form::Day => format!("{jq} | .[0:10]"),
-        };
-        Some(Read { step: step.id.clone(), response: cx.trace.calls[self.call].response, jq })
+        Some(Read { step: step.id.clone(), response: cx.trace.calls[self.call].response, jq: form.of(jq) })
     }
+}
+
+/// What a thing has, as it may be written.
+pub(super) fn fields(thing: &Value) -> Vec<(Field, String)> {
+    let mut found = Vec::new();
+    collect(thing, &mut Vec::new(), &mut found);
+    found
 }
 
 fn collect(value: &Value, path: &mut Vec<Segment>, found: &mut Vec<(Field, String)>) {
@@ -242,6 +253,13 @@ fn collect(value: &Value, path: &mut Vec<Segment>, found: &mut Vec<(Field, Strin
         Value::Object(members) if path.len() < MAX_DEPTH => {
             for (name, inner) in members {
                 path.push(Segment::Key(name.clone()));
+                collect(inner, path, found);
+                path.pop();
+            }
+        }
+        Value::Array(items) if !items.iter().any(|item| item.is_object() || item.is_array()) => {
+            for (index, inner) in items.iter().enumerate() {
+                path.push(Segment::Index(index));
                 collect(inner, path, found);
                 path.pop();
             }
@@ -322,9 +340,11 @@ fn is_telling(part: &str) -> bool {
     if part.parse::<f64>().is_ok() { tells_of_several(&value) } else { tells(&value) }
 }
 
-fn last_key(path: &[Segment]) -> &str {
-    match path.last() {
-        Some(Segment::Key(key)) => key,
-        _ => "",
-    }
+/// The member that a value stands in, be it in a list.
+pub(super) fn last_key(path: &[Segment]) -> &str {
+    let key = path.iter().rev().find_map(|segment| match segment {
+        Segment::Key(key) => Some(key.as_str()),
+        Segment::Index(_) => None,
+    });
+    key.unwrap_or_default()
 }
