@@ -60,6 +60,7 @@ pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
         let step = &draft.steps[at];
         let mut linker = Linker { frames: Some(&frames), ..Linker::of(cx, draft, step, &seen, desk) };
         linker.lists(&mut arguments);
+        linker.things = linker.at_hand(&arguments);
         let mut linked = Vec::new();
         replace(&mut arguments, &mut |pointer, value| {
             let found = linker.value(pointer, value)?;
@@ -114,6 +115,8 @@ struct Linker<'a, 'b> {
     /// The texts that are of one frame with others, while writes are linked.
     frames: Option<&'a Frames>,
     desk: &'a mut Desk,
+    /// What the write takes something of.
+    things: Vec<beside::AtHand>,
     /// Beginnings of the pointers into lists that were asked for as a whole.
     whole: Vec<String>,
     /// Texts of open questions that have a parameter as a part of what a thing is called.
@@ -132,8 +135,8 @@ impl<'a, 'b> Linker<'a, 'b> {
         desk: &'a mut Desk,
     ) -> Self {
         let call = step.call(cx.trace);
-        let (whole, titled) = (Vec::new(), Vec::new());
-        Self { cx, draft, step, call, seen, frames: None, desk, whole, titled, row: None, failed: None }
+        let (things, whole, titled) = (Vec::new(), Vec::new(), Vec::new());
+        Self { cx, draft, step, call, seen, frames: None, desk, things, whole, titled, row: None, failed: None }
     }
 
     /// The expression that takes the place of a literal.
@@ -178,29 +181,35 @@ impl<'a, 'b> Linker<'a, 'b> {
         if hits.is_empty() || claimed {
             return value.as_str().filter(|_| !is_id).and_then(|text| self.text(pointer, text));
         }
-        let sources = Sources::of(self.cx, self.call, pointer, &name, &hits);
+        match self.sources(pointer, value, &hits, printed) {
+            (reads, false) if reads.is_empty() => value.as_str().and_then(|text| self.text(pointer, text)),
+            (reads, false) => self.ask(id, pointer, value, reads),
+            (reads, true) => self.linked(&id, pointer, value, reads.into_iter().next()?),
+        }
+    }
+
+    /// What a value that answers have is read by, the likeliest first, and whether that is sure; nothing where it is equal by chance.
+    fn sources(&self, pointer: &str, value: &Value, hits: &[&'a Hit], printed: Vec<Read>) -> (Vec<Read>, bool) {
+        let name = place_name(pointer);
+        let is_id = self.is_id_place(pointer, &name, value);
+        let sources = Sources::of(self.cx, self.call, pointer, &name, hits);
         match sources.likeliest() {
             Some(hit) if is_id && self.shown_elsewhere(&sources, hit, &printed).is_empty() => {
-                let read = self.read_of(hit);
-                self.linked(&id, pointer, value, read)
+                (vec![self.read_of(hit)], true)
             }
             likeliest
                 if is_id
                     || !printed.is_empty()
                     || is_telling(value)
-                    || self.is_taken(pointer, value, &hits)
-                    || self.is_copied(&name, value, &hits)
-                    || self.is_of_the_one_read(&name, value, &hits) =>
+                    || self.is_taken(pointer, value, hits)
+                    || self.is_copied(&name, value, hits)
+                    || self.is_of_the_one_read(&name, value, hits) =>
             {
                 let elsewhere = likeliest.map(|hit| self.shown_elsewhere(&sources, hit, &printed)).unwrap_or_default();
                 let best = elsewhere.into_iter().chain(sources.best()).map(|hit| self.read_of(hit));
-                let reads = distinct(printed.into_iter().chain(best));
-                self.ask(id, pointer, value, reads)
+                (distinct(printed.into_iter().chain(best)), false)
             }
-            _ => match self.narrowed(pointer, value, &hits) {
-                Some(read) => self.ask(id, pointer, value, vec![read]),
-                None => value.as_str().and_then(|text| self.text(pointer, text)),
-            },
+            _ => (self.narrowed(pointer, value, hits).into_iter().collect(), false),
         }
     }
 

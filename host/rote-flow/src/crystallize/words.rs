@@ -34,7 +34,7 @@ fn is_embedded(value: &str) -> bool {
 }
 
 /// Whether what stands there is not a part of a longer number, a day, a time or a name: `12` is not in `2026-12-31`.
-fn stands_alone(text: &str, range: &Range<usize>) -> bool {
+pub(crate) fn stands_alone(text: &str, range: &Range<usize>) -> bool {
     let joins = |mut rest: std::iter::Take<&mut dyn Iterator<Item = char>>| {
         let mark = rest.next().is_some_and(|c| "-./:,".contains(c));
         mark && rest.next().is_some_and(char::is_alphanumeric)

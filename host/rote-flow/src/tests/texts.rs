@@ -230,3 +230,117 @@ async fn members_behind_many_others_are_of_the_thing_too() {
         assert_eq!(open(&made).contains(&"source:s2/body"), asked, "{more} {:?}", notes(&made));
     }
 }
+
+/// An invoice of a customer.
+fn invoice(number: &str, name: &str, amount: f64, currency: &str) -> Value {
+    let customer = json!({"name": name, "email": format!("{name}@x.example")});
+    let (of, labels) = (name.to_lowercase(), [format!("to-{name}")]);
+    json!({"number": number, "amount": amount, "currency": currency, "customer": customer, "by": {"login": of}, "labels": labels})
+}
+
+/// A letter about each of some invoices.
+async fn letters(invoices: &[Value], texts: &[(&str, &str)]) -> Tale {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "overdue"}), items(invoices)).await;
+    for (to, text) in texts {
+        let sent = json!({"customer": format!("{to}@x.example"), "text": text});
+        tale.call("createIssue", sent, json!({"id": 900})).await;
+    }
+    tale
+}
+
+#[tokio::test]
+async fn short_and_nested_parts_of_a_text_are_asked_with_what_tells_of_the_same_thing() {
+    let one = [invoice("2026-101", "Nordwind", 80.0, "EUR")];
+    let read = |jq: &str| format!(".items[] | {jq}");
+    let hundredths = |jq: &str| format!(".items[0]{jq} | (. * 100 | round");
+    for (text, parts) in [
+        ("Dear Nordwind, invoice 2026-101 is due.", vec![read(".customer.name"), read(".number")]),
+        ("Dear Nordwind, please pay.", vec![read(".customer.name")]),
+        (
+            "2026-101 over 80.00 EUR (nordwind)",
+            vec![read(".number"), hundredths(".amount"), read(".currency"), read(".by.login")],
+        ),
+        ("2026-101, to-Nordwind", vec![read(".number"), read(".labels[0]")]),
+    ] {
+        let tale = letters(&one, &[("Nordwind", text)]).await;
+        let made = tale.made(&[]).await;
+        assert!(open(&made).contains(&"source:s2/text"), "{text}: {:?}", open(&made));
+        let made = answered(&tale, &[], &[("source:s2/text", "taken")]).await;
+        let linked = steps(&made)["s2"]["text"]["$text"].clone();
+        let linked = linked.as_array().unwrap().iter().filter_map(|part| part["$from"]["jq"].as_str());
+        let linked: Vec<&str> = linked.map(|jq| jq.split(" | (if .").next().unwrap()).collect();
+        assert_eq!(linked, parts, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn letters_to_several_have_what_is_each_ones_own_and_are_a_loop_once_it_is_answered() {
+    let invoices = [
+        invoice("2026-101", "Nordwind", 1250.5, "EUR"),
+        invoice("2026-102", "Acme", 80.0, "USD"),
+        invoice("2026-103", "Lumen", 410.5, "GBP"),
+    ];
+    let texts = [
+        ("Nordwind", "Dear Nordwind, invoice 2026-101 over 1250.50 EUR is due."),
+        ("Acme", "Dear Acme, invoice 2026-102 over 80.00 USD is due."),
+        ("Lumen", "Dear Lumen, invoice 2026-103 over 410.50 GBP is due."),
+    ];
+    let tale = letters(&invoices, &texts).await;
+    let mut answers: Vec<(String, String)> = Vec::new();
+    for step in ["s2", "s3", "s4"] {
+        let at = step[1..].parse::<usize>().unwrap() - 2;
+        answers.push((format!("source:{step}/text"), "taken".into()));
+        answers.push((format!("source:{step}/customer"), format!("@1{{.items[{at}].customer.email}}")));
+    }
+    let answers: Vec<(&str, &str)> = answers.iter().map(|(id, word)| (&**id, &**word)).collect();
+    let made = answered(&tale, &[], &answers).await;
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{:?} {}", notes(&made), steps(&made));
+    let there = [invoice("2026-201", "Zeta", 5.5, "CHF"), invoice("2026-202", "Eta", 99.0, "EUR")];
+    let wrote = elsewhere(&tale, &[items(&there)], &[]).await;
+    let wanted = [("Zeta", "2026-201", "5.50 CHF"), ("Eta", "2026-202", "99.00 EUR")].map(|(who, number, sum)| {
+        format!(
+            r#"POST /issues {{"text":"Dear {who}, invoice {number} over {sum} is due.","customer":"{who}@x.example"}}"#
+        )
+    });
+    assert_eq!(wrote, wanted);
+}
+
+#[tokio::test]
+async fn names_and_labels_in_comments_are_those_of_the_thing_that_is_commented_on() {
+    let issue = |id: u64, title: &str, who: &str, label: &str| json!({"id": id, "title": title, "state": "open", "assignee": {"login": who}, "labels": [label]});
+    let list = [issue(4100, "Login", "ann", "bug"), issue(4101, "Search", "bob", "perf")];
+    for texts in [
+        ["Login is still open (ann)", "Search is still open (bob)"],
+        ["@ann: \"Login\" (bug)", "@bob: \"Search\" (perf)"],
+        ["#4100 of ann is open", "#4101 of bob is open"],
+        ["Please look, ann", "Please look, bob"],
+    ] {
+        let tale = commented(items(&list), &[(4100, texts[0]), (4101, texts[1])]).await;
+        let answers = [("source:s2/body", "taken"), ("source:s3/body", "taken")];
+        let made = tale.made(&[]).await;
+        let made = if open(&made).is_empty() { made } else { answered(&tale, &[], &answers).await };
+        assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{:?} {}", notes(&made), steps(&made));
+        let wrote = elsewhere(&tale, &[items(&[issue(7, "Menu", "cyd", "ui")])], &[]).await;
+        let text = texts[0].replace("ann", "cyd").replace("Login", "Menu").replace("bug", "ui").replace("4100", "7");
+        let sent = json!({ "body": text });
+        assert_eq!(wrote, [format!("POST /issues/7/comments {sent}")]);
+    }
+}
+
+#[tokio::test]
+async fn words_that_say_how_a_thing_stands_are_those_of_the_person() {
+    let bill = json!({"id": 5001, "ref": "SO-5001", "buyer": "Ann", "status": "paid", "lines": 7, "open": 1});
+    for (text, parts) in [
+        ("Order SO-5001 of Ann is paid", vec![".items[] | .ref", ".items[] | .buyer"]),
+        ("Order SO-5001: 1 of 2 is open", vec![".items[] | .ref"]),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "x"}), items(std::slice::from_ref(&bill))).await;
+        tale.call("createIssue", json!({"text": text}), json!({"id": 900})).await;
+        let made = answered(&tale, &[], &[("source:s2/text", "taken")]).await;
+        let linked = steps(&made)["s2"]["text"]["$text"].clone();
+        let linked = linked.as_array().unwrap().iter().filter_map(|part| part["$from"]["jq"].as_str());
+        assert_eq!(linked.collect::<Vec<_>>(), parts, "{text}");
+    }
+}

@@ -1,82 +1,162 @@
-//! What of a text is short, and stands in the thing that the rest of the text was taken from: the `B7` and the `3` of `Order 5001: 3
-//! bags at B7`. Alone it would be equal by chance; beside what tells it is written off the same thing.
+//! What of the texts of a write stands in the thing that another part of the write was taken from: the `B7` and the `3` of
+//! `Order 5001: 3 bags at B7`, the name in a letter that goes to the address beside it. Alone it would be equal by chance; beside what
+//! tells it is written off the same thing.
 
 use std::ops::Range;
 
-use rote_plan::text_of;
+use rote_plan::{Expression, text_of};
 use serde_json::Value;
 
+use super::super::chance::tells;
+use super::super::occurrences::names_title;
 use super::super::path::{Segment, jq_of, path_of};
 use super::super::program::stages;
-use super::super::words::places;
-use super::copied::numbers;
+use super::super::request::ResultSpec;
+use super::super::secret::is_secret;
+use super::super::words::{places, stands_alone};
+use super::frames::{fields, last_key};
 use super::printed::{distinct, says_nothing};
-use super::{Linker, Read, is_common};
+use super::{Linker, Read, is_common, place_name};
+use crate::literals::{references, walk_literals};
+use crate::question::QuestionId;
 
-/// Most things that a text was taken from.
+/// Most things that a write takes something of.
 const MAX_THINGS: usize = 8;
+/// Ends of the names of members that are words as people say them, and not the names of somebody.
+const HEADINGS: [&str; 3] = ["title", "subject", "summary"];
+/// Ends of the names of members whose words say of what kind a thing is, or how it stands: people say `open` as well.
+const CATEGORIES: [&str; 10] =
+    ["state", "status", "kind", "type", "priority", "severity", "level", "stage", "phase", "category"];
+
+/// A thing that a write takes something of.
+#[derive(Debug, Clone)]
+pub(super) struct AtHand {
+    thing: Read,
+    /// More than its id says so.
+    told: bool,
+}
 
 impl Linker<'_, '_> {
-    /// What else of a text the things have that these reads take something of, where one member alone has it.
-    pub(super) fn beside(&self, text: &str, taken: &[Read]) -> Vec<(Range<usize>, Read)> {
-        let things = distinct(taken.iter().filter_map(around));
-        let mut found: Vec<(Range<usize>, Read)> = Vec::new();
-        for thing in things.into_iter().take(MAX_THINGS) {
-            let outputs = self.cx.outputs(thing.response, &thing.jq);
-            let Some(call) = self.cx.trace.position(thing.response) else { continue };
-            let Some([Value::Object(members)]) = outputs.as_ref().ok().map(|outputs| outputs.as_slice()) else {
-                continue;
-            };
-            for (name, value) in members {
-                let same = |other: &&Value| text_of(other) == text_of(value);
-                let alone = members.values().filter(same).count() == 1;
-                if !alone || says_nothing(value) || self.seen.is_said_before(&text_of(value), call) {
-                    continue;
-                }
-                let member = jq_of(&[Segment::Key(name.clone())]);
-                let jq = if path_of(&thing.jq).is_none() {
-                    format!("{} | {member}", thing.jq)
-                } else if thing.jq == "." {
-                    member
+    /// The things that a write takes something of: by reference, by what it is linked to, or by what it is asked about.
+    pub(super) fn at_hand(&self, arguments: &Expression) -> Vec<AtHand> {
+        if !self.call.is_write() {
+            return Vec::new();
+        }
+        let mut taken: Vec<(Read, bool)> = Vec::new();
+        references(arguments, &mut |_, reference| {
+            let source = self.draft.steps.iter().find(|step| step.id == reference.step && step.is_one());
+            let plain = !reference.each && reference.with.is_empty();
+            taken.extend(source.filter(|_| plain).map(|source| {
+                let response = self.cx.trace.calls[source.calls[0]].response;
+                (Read { step: reference.step.clone(), response, jq: reference.jq.clone() }, false)
+            }));
+        });
+        walk_literals(arguments, &mut |pointer, value| taken.extend(self.taken_at(pointer, value)));
+        let around: Vec<(Read, bool)> =
+            taken.iter().filter_map(|(read, told)| Some((self.around(read)?, *told))).collect();
+        let things = distinct(around.iter().map(|(thing, _)| thing.clone())).into_iter().take(MAX_THINGS);
+        let told = |thing: &Read| around.iter().any(|(one, told)| one == thing && *told);
+        things.map(|thing| AtHand { told: told(&thing), thing }).collect()
+    }
+
+    /// What a typed value is read by, a text by its parts, each with whether it is more than an id; nothing where it stays as it was
+    /// typed.
+    fn taken_at(&self, pointer: &str, value: &Value) -> Vec<(Read, bool)> {
+        let name = place_name(pointer);
+        if is_secret(pointer, value) || self.cx.is_claimed(&self.step.id, pointer, &name, value) {
+            return Vec::new();
+        }
+        let asked = !self.is_id_place(pointer, &name, value);
+        let word = self.desk.word(&QuestionId::at(QuestionId::Source, &self.step.id, pointer));
+        if let Some(said) = word.and_then(|word| word.parse::<ResultSpec>().ok()) {
+            let call = self.cx.trace.position(said.response);
+            let step = call.and_then(|call| self.draft.step_of(call)).map(|at| self.draft.steps[at].id.clone());
+            let read = step.map(|step| Read { step, response: said.response, jq: said.jq });
+            return read.map(|read| (read, asked)).into_iter().collect();
+        }
+        if word.is_some_and(|word| word == "always") {
+            return Vec::new();
+        }
+        let (hits, printed) = (self.hits(&name, value), self.printed(&name, value));
+        let claimed = value.as_str().is_some_and(|text| !self.cx.claimed_in(text).is_empty());
+        let none = hits.is_empty() || claimed;
+        let reads = if none { printed } else { self.sources(pointer, value, &hits, printed).0 };
+        let whole = reads.into_iter().next().map(|read| (read, asked));
+        match value.as_str().filter(|_| whole.is_none()) {
+            Some(text) => self.told_in(pointer, text).into_iter().map(|read| (read, true)).collect(),
+            None => whole.into_iter().collect(),
+        }
+    }
+
+    /// The thing that a read takes something of: the item of a list, or all of the answer.
+    fn around(&self, read: &Read) -> Option<Read> {
+        let path = path_of(&read.jq);
+        let all = stages(&read.jq);
+        let (last, before) = all.split_last()?;
+        let before = before.iter().map(|stage| stage.trim()).collect::<Vec<_>>().join(" | ");
+        let (before, path) = match path {
+            Some(path) => (String::new(), path),
+            None if before.is_empty() => return None,
+            None => (before, path_of(last.trim())?),
+        };
+        let item = |end: &usize| matches!(path[end - 1], Segment::Index(_));
+        let ends = (1..path.len()).rev().filter(item).chain([0]);
+        let mut things = ends.map(|end| Read { jq: below(&before, &path[..end]), ..read.clone() });
+        things.find(|thing| self.thing(thing).is_some())
+    }
+
+    fn thing(&self, read: &Read) -> Option<Value> {
+        let outputs = self.cx.outputs(read.response, &read.jq).ok()?;
+        if let [thing @ Value::Object(_)] = outputs.as_slice() { Some(thing.clone()) } else { None }
+    }
+
+    /// What of a text the things at hand have, and the members that have it.
+    pub(super) fn beside(&self, text: &str) -> Vec<(Range<usize>, Vec<Read>)> {
+        let mut found: Vec<(Range<usize>, Vec<Read>)> = Vec::new();
+        for AtHand { thing, told } in &self.things {
+            let Some((value, call)) = self.thing(thing).zip(self.cx.trace.position(thing.response)) else { continue };
+            let mut own = fields(&value);
+            own.retain(|((path, _), written)| {
+                let value = Value::from(written.as_str());
+                let says = !says_nothing(&value) && is_own(last_key(path), written, *told);
+                says && written.len() < text.len() && !self.seen.is_said_before(&text_of(&value), call)
+            });
+            own.sort_by_key(|((path, _), written)| (std::cmp::Reverse(written.len()), !names_title(last_key(path))));
+            for ((path, form), written) in own {
+                let jq = if path_of(&thing.jq).is_some() {
+                    let way = path_of(&thing.jq).into_iter().flatten();
+                    jq_of(&way.chain(path).collect::<Vec<_>>())
                 } else {
-                    format!("{}{member}", thing.jq)
+                    below(&thing.jq, &path)
                 };
-                found.extend(standing(text, value).map(|range| (range, Read { jq: jq.clone(), ..thing.clone() })));
+                let read = Read { jq: form.of(jq), ..thing.clone() };
+                for range in places(text, &written).into_iter().filter(|range| stands_alone(text, range)) {
+                    match found.iter_mut().find(|(known, _)| known.start < range.end && range.start < known.end) {
+                        Some((known, reads)) if *known == range => reads.push(read.clone()),
+                        Some(_) => {}
+                        None => found.push((range, vec![read.clone()])),
+                    }
+                }
             }
         }
         found
     }
 }
 
-/// The thing that a read takes a member of.
-fn around(read: &Read) -> Option<Read> {
-    let of = |path: &[Segment]| {
-        let (last, way) = path.split_last()?;
-        matches!(last, Segment::Key(_)).then(|| jq_of(way))
-    };
-    if let Some(path) = path_of(&read.jq) {
-        return Some(Read { jq: of(&path)?, ..read.clone() });
+/// The program that goes on from another one along a path.
+fn below(before: &str, path: &[Segment]) -> String {
+    match (before, path) {
+        ("", path) => jq_of(path),
+        (before, []) => before.to_owned(),
+        (before, path) => format!("{before} | {}", jq_of(path)),
     }
-    let all = stages(&read.jq);
-    let (last, before) = all.split_last().filter(|(_, before)| !before.is_empty())?;
-    let way = of(&path_of(last.trim())?)?;
-    let before = before.iter().map(|stage| stage.trim()).collect::<Vec<_>>().join(" | ");
-    let jq = if way == "." { before } else { format!("{before} | {way}") };
-    Some(Read { jq, ..read.clone() })
 }
 
-/// Where a number, or a text that is not of common words, stands in a longer one, as a word of its own.
-fn standing(text: &str, value: &Value) -> impl Iterator<Item = Range<usize>> {
-    let found: Vec<Range<usize>> = match value {
-        Value::Number(_) => {
-            let wanted = text_of(value);
-            numbers(text)
-                .filter(|(range, number)| *number == wanted && text[range.clone()] == wanted)
-                .map(|(range, _)| range)
-                .collect()
-        }
-        Value::String(piece) if !is_common(piece) && piece.len() < text.len() => places(text, piece),
-        _ => Vec::new(),
-    };
-    found.into_iter()
+/// Whether what a member of a thing has is more than a word that people say as well. Where only its id says that the thing is meant, a
+/// number of one digit and a heading of one word are chance.
+fn is_own(name: &str, written: &str, told: bool) -> bool {
+    let name = name.to_ascii_lowercase();
+    let is_of = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    let long = tells(&Value::from(written));
+    if is_common(written) { long && !is_of(&CATEGORIES) && (told || !is_of(&HEADINGS)) } else { long || told }
 }

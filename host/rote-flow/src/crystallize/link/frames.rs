@@ -46,7 +46,7 @@ struct Thing {
 
 /// How a member of a thing is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     Plain,
     /// `475.00`.
     Hundredths,
@@ -54,8 +54,19 @@ enum Form {
     Day,
 }
 
+impl Form {
+    /// The program that writes so what a program gives.
+    pub(super) fn of(self, jq: String) -> String {
+        match self {
+            Self::Plain => jq,
+            Self::Hundredths => with_hundredths(&jq),
+            Self::Day => format!("{jq} | .[0:10]"),
+        }
+    }
+}
+
 /// A member of a thing, and in which form.
-type Field = (Vec<Segment>, Form);
+pub(super) type Field = (Vec<Segment>, Form);
 
 /// Where something of a thing stands in a text, and the members that have it.
 type Own = (Range<usize>, Vec<Field>);
@@ -248,13 +259,13 @@ impl Thing {
     fn read(&self, cx: &Context<'_>, draft: &Draft, (path, form): &Field) -> Option<Read> {
         let step = &draft.steps[draft.step_of(self.call)?];
         let jq = jq_of(&self.way().chain(path.iter().cloned()).collect::<Vec<_>>());
-        let jq = match form {
-            Form::Plain => jq,
-            Form::Hundredths => with_hundredths(&jq),
-            Form::Day => format!("{jq} | .[0:10]"),
-        };
-        Some(Read { step: step.id.clone(), response: cx.trace.calls[self.call].response, jq })
+        Some(Read { step: step.id.clone(), response: cx.trace.calls[self.call].response, jq: form.of(jq) })
     }
+}
+
+/// What a thing has, as it may be written.
+pub(super) fn fields(thing: &Value) -> Vec<(Field, String)> {
+    Members::of(thing).fields.into_iter().map(|(field, text)| (field, text.to_string())).collect()
 }
 
 impl Members {
@@ -273,6 +284,12 @@ impl Members {
                     found.cut |= members.len() > room;
                     let way = |name: &String| path.iter().cloned().chain([Segment::Key(name.clone())]).collect();
                     next.extend(members.iter().take(room).map(|(name, inner)| (way(name), inner)));
+                }
+                Value::Array(items) if !items.iter().any(|item| item.is_object() || item.is_array()) => {
+                    let room = MAX_FIELDS.saturating_sub(next.len());
+                    found.cut |= items.len() > room;
+                    let way = |index| path.iter().cloned().chain([Segment::Index(index)]).collect();
+                    next.extend(items.iter().take(room).enumerate().map(|(index, inner)| (way(index), inner)));
                 }
                 Value::String(_) | Value::Number(_) => found.add(path, value),
                 _ => {}
@@ -365,9 +382,11 @@ fn is_telling(part: &str) -> bool {
     if part.parse::<f64>().is_ok() { tells_of_several(&value) } else { tells(&value) }
 }
 
-fn last_key(path: &[Segment]) -> &str {
-    match path.last() {
-        Some(Segment::Key(key)) => key,
-        _ => "",
-    }
+/// The member that a value stands in, be it in a list.
+pub(super) fn last_key(path: &[Segment]) -> &str {
+    let key = path.iter().rev().find_map(|segment| match segment {
+        Segment::Key(key) => Some(key.as_str()),
+        Segment::Index(_) => None,
+    });
+    key.unwrap_or_default()
 }

@@ -85,6 +85,25 @@ impl<'a> Linker<'a, '_> {
 
     /// What answers have of a text, in its order, but for what a parameter takes.
     fn parts(&self, pointer: &str, text: &str) -> Vec<Part> {
+        let mut parts = self.telling_parts(pointer, text);
+        let claimed = self.claimed_in(text);
+        for (range, reads) in self.beside(text) {
+            let meets = |other: &Range<usize>| range.start < other.end && other.start < range.end;
+            if !claimed.iter().any(meets) && !parts.iter().any(|part| meets(&part.range)) {
+                parts.push(Part { range, reads, sure: false, exact: true });
+            }
+        }
+        parts.sort_by_key(|part| part.range.start);
+        parts
+    }
+
+    /// What the parts of a text that tell are read by, each by the likeliest.
+    pub(super) fn told_in(&self, pointer: &str, text: &str) -> Vec<Read> {
+        self.telling_parts(pointer, text).into_iter().filter_map(|part| part.reads.into_iter().next()).collect()
+    }
+
+    /// The parts that tell by themselves.
+    fn telling_parts(&self, pointer: &str, text: &str) -> Vec<Part> {
         let claimed = self.claimed_in(text);
         let mut parts: Vec<Part> = Vec::new();
         let mut add = |range: Range<usize>, part: &dyn Fn() -> Option<Part>| {
@@ -144,10 +163,6 @@ impl<'a> Linker<'a, '_> {
         for Copied { range, reads, exact } in self.copied_in(text) {
             add(range.clone(), &|| Some(Part { range: range.clone(), reads: reads.clone(), sure: false, exact }));
         }
-        if writes {
-            self.add_short(text, &claimed, &mut parts);
-        }
-        parts.sort_by_key(|part| part.range.start);
         parts
     }
 
@@ -163,17 +178,6 @@ impl<'a> Linker<'a, '_> {
             exact: true,
         };
         framed.parts.iter().map(part).collect()
-    }
-
-    /// Adds what is too short to tell, beside what tells.
-    fn add_short(&self, text: &str, claimed: &[Range<usize>], parts: &mut Vec<Part>) {
-        let taken: Vec<Read> = parts.iter().filter_map(|part| part.reads.first().cloned()).collect();
-        for (range, read) in self.beside(text, &taken) {
-            let meets = |other: &Range<usize>| range.start < other.end && other.start < range.end;
-            if !claimed.iter().any(meets) && !parts.iter().any(|part| meets(&part.range)) {
-                parts.push(Part { range, reads: vec![read], sure: false, exact: true });
-            }
-        }
     }
 
     /// A part that is asked about; none without a place.
