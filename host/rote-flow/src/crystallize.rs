@@ -16,6 +16,7 @@ pub(crate) mod companions;
 mod context;
 mod desk;
 mod draft;
+mod fields;
 pub(crate) mod kept;
 mod keys;
 mod late;

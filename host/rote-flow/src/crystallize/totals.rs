@@ -4,6 +4,7 @@
 
 mod counts;
 mod days;
+mod fields;
 mod formula;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,6 +59,7 @@ pub(crate) fn ask(
         if !made.is_empty() {
             replace(&mut draft.steps[at].arguments, &mut |pointer, _| made.remove(pointer));
         }
+        fields::ask(cx, draft, parameters, at, desk)?;
     }
     counts::ask(cx, draft, desk)
 }

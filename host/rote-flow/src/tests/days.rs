@@ -85,3 +85,20 @@ async fn a_day_some_days_from_one_that_a_query_printed_is_asked() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_day_some_days_from_one_that_the_same_text_takes_is_asked() {
+    for (later, asked) in [("2026-12-15", true), ("2029-12-15", false)] {
+        let mut tale = Tale::new();
+        tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "due_date": "2026-12-01"})).await;
+        let text = format!("It was due on @1{{.due_date}}. Please pay by {later}.");
+        tale.call("createIssue", json!({"title": "@1{.id}", "text": text}), json!({"id": 9})).await;
+        let made = tale.made(&[]).await;
+        let id = format!("source:s2/text{{{later}}}");
+        assert_eq!(open(&made), if asked { vec![id.as_str()] } else { vec![] });
+        if asked {
+            let made = answered(&tale, &[], &[(&id, "reckoned")]).await;
+            assert!(open(&made).is_empty() && steps(&made)["s2"]["text"].to_string().contains("+ 14 * 86400"));
+        }
+    }
+}

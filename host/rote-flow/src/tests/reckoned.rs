@@ -329,3 +329,53 @@ async fn a_number_of_a_row_under_another_name_is_asked() {
     let made = tale.made(&[]).await;
     assert!(steps(&made)["s2"]["amount"].is_number(), "{:?}", steps(&made)["s2"]);
 }
+
+#[tokio::test]
+async fn what_two_fields_of_the_item_give_is_asked_for_one_and_makes_a_loop_for_several() {
+    let id = "source:s2/amount";
+    for (query, several) in [(false, true), (true, true), (false, false), (true, false)] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "x"}), articles()).await;
+        if query {
+            tale.query(1, ".items[] | {sku, stock, least}");
+        }
+        let sent = [("A-1", 38), ("A-2", -40), ("A-3", 15)];
+        for (at, (_, amount)) in sent.iter().enumerate().take(if several { 3 } else { 1 }) {
+            let order = json!({"title": format!("@1{{.items[{at}].sku}}"), "amount": amount});
+            tale.call("createIssue", order, json!({"id": 900 + at})).await;
+        }
+        let made = tale.made(&[]).await;
+        let asked: Vec<&str> = open(&made).into_iter().filter(|id| id.ends_with("amount")).collect();
+        assert_eq!((asked, words(&made, id)), (vec![id], vec!["reckoned", "always"]), "{query} {several}");
+        let made = answered(&tale, &[], &[(id, "always")]).await;
+        assert!(open(&made).iter().all(|other| *other != id), "{:?}", open(&made));
+        let made = answered(&tale, &[], &[(id, "reckoned")]).await;
+        // Which one is meant is another question.
+        let picks = |id: &&str| !several && id.starts_with("pick:");
+        assert!(open(&made).iter().all(picks), "{query} {several}: {:?}", open(&made));
+        let amount = steps(&made)["s2"]["amount"].clone();
+        if several {
+            assert_eq!((amount, made.plan.steps.len()), (json!({"$item": ".least - .stock"}), 2));
+        } else {
+            assert_eq!(amount, super::tale::from("s1", ".items[0] | .least - .stock"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_two_fields_of_the_one_thing_that_was_read_give_is_asked_and_what_none_give_is_not() {
+    for (amount, asked) in [(3663, true), (6337, true), (3664, false), (7, false)] {
+        let mut tale = Tale::new();
+        let thing = json!({"id": 7, "sku": "A-1", "stock": 1337, "least": 5000, "few": 5007});
+        tale.call("getIssue", json!({"issue_id": 7}), thing).await;
+        tale.call("createIssue", json!({"title": "@1{.sku}", "amount": amount}), json!({"id": 9})).await;
+        let made = tale.made(&[]).await;
+        let id = "source:s2/amount";
+        assert_eq!(open(&made), if asked { vec![id] } else { vec![] }, "{amount}");
+        if asked {
+            let made = answered(&tale, &[], &[(id, "reckoned")]).await;
+            let jq = steps(&made)["s2"]["amount"]["$from"]["jq"].as_str().unwrap().to_owned();
+            assert!(open(&made).is_empty() && jq.starts_with(". | ."), "{jq}");
+        }
+    }
+}

@@ -115,8 +115,11 @@ fn bases(cx: &Context<'_>, draft: &Draft, parameters: &Parameters, step: &DraftS
         add(format!("parameter `{name}`"), example, Bound::Param(name.to_owned()), false);
     }
     references(&step.arguments, &mut |pointer, reference| {
-        if let Some(sent) = step.call(cx.trace).arguments.pointer(pointer).filter(|_| !reference.each) {
-            add(format!("`{}`", place_name(pointer)), sent, Bound::From(Box::new(reference.clone())), false);
+        let bound = Bound::From(Box::new(reference.clone()));
+        // In a text it is a part of what was sent.
+        if let Some(value) = known(cx, draft, parameters, &bound).filter(|_| !reference.each) {
+            let of = value.as_str().map_or_else(String::new, |day| format!(" {day}"));
+            add(format!("`{}`{of}", place_name(pointer)), &value, bound, false);
         }
     });
     for (reference, value) in link::printed_values(cx, draft, step, desk) {

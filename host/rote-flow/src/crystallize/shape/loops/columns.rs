@@ -13,10 +13,11 @@ use crate::crystallize::chance::key_of;
 use crate::crystallize::context::{Context, names_id};
 use crate::crystallize::desk::Desk;
 use crate::crystallize::draft::Draft;
+use crate::crystallize::fields::of_two;
 use crate::crystallize::link::place_name;
 use crate::crystallize::path::{Segment, jq_of};
 use crate::literals::{replace, walk_literals};
-use crate::question::{Answer, Evidence, Question, QuestionId, RECKONED};
+use crate::question::{Answer, Evidence, Place, Question, QuestionId, RECKONED};
 
 /// Digits behind the point of what something is multiplied by.
 const PLACES: f64 = 1e4;
@@ -112,13 +113,14 @@ impl Set {
     }
 }
 
-/// The program that gives of each item the number that was sent: a field some times, or more or less by as much.
+/// The program that gives of each item the number that was sent: a field some times, or more or less by as much, or what two fields
+/// give.
 fn formula(items: &[Value], indexes: &[usize], sent: &[Value]) -> Option<String> {
     let rows: Vec<&Map<String, Value>> =
         indexes.iter().map(|index| items.get(*index)?.as_object()).collect::<Option<_>>()?;
     let sent: Vec<f64> = sent.iter().map(Value::as_f64).collect::<Option<_>>()?;
     let names = rows.first()?.keys().filter(|name| !names_id(name));
-    names.into_iter().find_map(|name| {
+    let of_one = names.into_iter().find_map(|name| {
         let field: Vec<f64> = rows.iter().map(|row| row.get(name)?.as_f64()).collect::<Option<_>>()?;
         // Of items that have all the same, anything is as much more.
         let distinct: BTreeSet<Option<String>> = field.iter().map(|one| key_of(&Value::from(*one))).collect();
@@ -140,7 +142,8 @@ fn formula(items: &[Value], indexes: &[usize], sent: &[Value]) -> Option<String>
         let is_more = more != 0.0 && more.fract() == 0.0;
         let by = field.iter().zip(&sent).all(|(field, sent)| near(field + more, *sent));
         (is_more && by).then(|| format!("{path} {} {}", if more < 0.0 { '-' } else { '+' }, more.abs()))
-    })
+    });
+    of_one.or_else(|| of_two(&rows, &sent))
 }
 
 fn question(cx: &Context<'_>, draft: &Draft, group: &super::Group, (pointer, formula): (&str, &str)) -> Question {
@@ -164,7 +167,9 @@ fn question(cx: &Context<'_>, draft: &Draft, group: &super::Group, (pointer, for
     });
     let ask =
         format!("{name} of {all} was `{formula}` of the item of `{list}` of {} each time: does it stay?", group.source);
-    Question::of_value(id, (ids[0], pointer), ask, evidence.collect(), answers)
+    let place = |step: &&str| Place { step: (*step).to_owned(), pointer: pointer.to_owned() };
+    let places = ids.iter().map(place).collect();
+    Question { places, ..Question::of_value(id, (ids[0], pointer), ask, evidence.collect(), answers) }
 }
 
 /// Puts the program in the place of what was sent.
@@ -190,14 +195,18 @@ mod tests {
 
     #[test]
     fn a_number_is_reckoned_of_each_item_in_one_way() {
-        let items: Vec<Value> =
-            [(40, 1), (55, 1), (62, 1)].map(|(weight, age)| json!({"id": 7, "weight": weight, "age": age})).to_vec();
+        let items: Vec<Value> = [(40, 7), (55, 9), (62, 10)]
+            .map(|(weight, tall)| json!({"id": 7, "weight": weight, "age": 1, "tall": tall}))
+            .to_vec();
         for (indexes, sent, wanted) in [
             (vec![0, 1, 2], json!([80, 110, 124]), Some(".weight * 2")),
             (vec![0, 2], json!([60, 93]), Some(".weight * 1.5 * 1e8 | round / 1e8")),
             (vec![0, 1], json!([45, 60]), Some(".weight + 5")),
             (vec![0, 1], json!([35, 50]), Some(".weight - 5")),
             (vec![0, 1], json!([80, 111]), None),
+            (vec![0, 1, 2], json!([33, 46, 52]), Some(".weight - .tall")),
+            (vec![0, 1, 2], json!([280, 495, 620]), Some(".weight * .tall")),
+            (vec![0, 1, 2], json!([33, 46, 53]), None),
             (vec![0, 1], json!([3, 4]), None),
         ] {
             assert_eq!(formula(&items, &indexes, sent.as_array().unwrap()).as_deref(), wanted, "{sent}");
