@@ -253,7 +253,7 @@ async fn letters(invoices: &[Value], texts: &[(&str, &str)]) -> Tale {
 async fn short_and_nested_parts_of_a_text_are_asked_with_what_tells_of_the_same_thing() {
     let one = [invoice("2026-101", "Nordwind", 80.0, "EUR")];
     let read = |jq: &str| format!(".items[] | {jq}");
-    let hundredths = |jq: &str| format!(".items[0]{jq} | (. * 100 | round");
+    let hundredths = |jq: &str| format!(".items[0]{jq} | (. * 100 | round)");
     for (text, parts) in [
         ("Dear Nordwind, invoice 2026-101 is due.", vec![read(".customer.name"), read(".number")]),
         ("Dear Nordwind, please pay.", vec![read(".customer.name")]),
