@@ -142,7 +142,8 @@ impl Session {
     pub fn recording_file(&self, path: &Path) -> Result<PathBuf, AppError> {
         let path = self.source_file(path)?;
         if path.exists() && path.extension().is_none_or(|extension| extension != "rec") {
-            let message = format!("`{}` is there already, and no recording by its name (`NAME.rec`)", path.display());
+            let message =
+                format!("`{}` is there already, and is not a recording by its name (`NAME.rec`)", path.display());
             return Err(AppError::new(ErrorKind::Conflict, message).with_hint("another --record"));
         }
         Ok(path)

@@ -87,7 +87,7 @@ impl fmt::Debug for Redactor {
 struct Budget<'r> {
     unescapes: u8,
     runs: u8,
-    /// All levels of percent may be undone at once, and all references that end where the next one begins.
+    /// Whether readings that undo more at once are still tried: all levels of percent, references without a semicolon.
     levels: bool,
     /// How many bytes may still be read; with none left the search ends, and has not looked everywhere.
     bytes: &'r Cell<usize>,
