@@ -75,7 +75,7 @@ fn a_delete_that_waits_for_a_person_does_not_repeat_the_value() {
 
 #[test]
 fn what_would_run_or_travel_is_refused() {
-    let (home, _server) = tracker();
+    let (home, server) = tracker();
     let lower = format!("k={}", SECRET.to_uppercase());
     refused(&home.rote(&["set", &lower]), "variable `k`");
     refused(&home.rote(&["set", "--text", &format!("k=Bearer%20{SECRET}")]), "variable `k`");
@@ -83,6 +83,13 @@ fn what_would_run_or_travel_is_refused() {
     refused(&run, "document `stdin`");
     assert_eq!(home.rote(&["call", "tracker", "listProjects"]).code, 0);
     refused(&home.rote(&["@1", &format!("\"{SECRET}\"")]), "the jq program");
+    let before = server.requests().len();
+    for program in [format!("\"{SECRET}\""), format!(".[0].id + \"{SECRET}\"")] {
+        let body = format!("body=as @1{{{program}}}");
+        let comment = ["call", "tracker", "addComment", "project=atlas", "number=1", &body, "-t"];
+        refused(&home.rote(&comment), "a jq program of the arguments");
+    }
+    assert_eq!(server.requests().len(), before);
     for words in
         [&["exists", "@1", &format!("select(. == \"{SECRET}\")")][..], &["compare", "@1", ".token", "-eq", SECRET]]
     {

@@ -299,7 +299,12 @@ impl Caller {
     ) -> Result<Checked, AdapterError> {
         let rendered = match options.references {
             References::Fill if rote_workspace::has_template(&arguments) => {
-                Some(workspace.render(&*self.parts.queries, &arguments)?)
+                let rendered = workspace.render(&*self.parts.queries, &arguments)?;
+                // The log keeps the programs, and a flow is made from the log.
+                for program in rendered.uses.iter().filter_map(|used| used.source_query.as_ref()) {
+                    self.parts.runtime.redaction().refuse_bytes("a jq program of the arguments", program.as_bytes())?;
+                }
+                Some(rendered)
             }
             References::Fill | References::Keep => None,
             References::Ask => unasked(&arguments).map_or(Ok(None), Err)?,

@@ -1,6 +1,6 @@
 //! The read that would tell whether a write happened: what stands at the write's own path, or above it.
 
-use rote_types::{Method, Tool, ToolCall, command};
+use rote_types::{Access, Tool, ToolCall, command};
 use serde_json::{Map, Value};
 
 use crate::{Adapter, AdapterError, Adapters};
@@ -45,7 +45,7 @@ fn find(adapter: &Adapter, write: &ToolCall) -> Result<Option<Found>, AdapterErr
 
 /// How many segments above `path` a read is; `None` for what is not a read of the same things.
 fn distance(tool: &Tool, path: &str) -> Option<usize> {
-    let rest = path.strip_prefix(tool.path.trim_end_matches('/')).filter(|_| tool.method == Method::Get)?;
+    let rest = path.strip_prefix(tool.path.trim_end_matches('/')).filter(|_| tool.access == Access::Read)?;
     let up = rest.split('/').filter(|segment| !segment.is_empty()).count();
     (up <= MAX_UP && (rest.is_empty() || rest.starts_with('/')) && tool.path != "/").then_some(up)
 }

@@ -4,6 +4,8 @@
 //! is lines without any control, format or line-separator character, without `*/`, without a code fence or an
 //! HTML tag (`cargo test` runs fenced code of doc comments), and with no `@` that could begin a tag.
 
+use rote_types::is_hidden;
+
 /// Columns of a line of prose.
 const WIDTH: usize = 104;
 
@@ -78,15 +80,6 @@ pub(crate) fn phrase(text: &str, max_chars: usize) -> String {
 pub(crate) fn code(text: &str) -> String {
     let plain: String = text.chars().map(|c| if is_hidden(c) || c == '`' { ' ' } else { c }).collect();
     defused(&plain.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-/// Whether a character is unseen: controls, line separators, bidirectional and other format characters.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Drops what looks like an HTML tag or comment; a lone `<` before a letter is kept apart from it.

@@ -14,7 +14,7 @@ mod rust;
 mod typescript;
 
 use rote_plan::{Count, Plan};
-use rote_types::Language;
+use rote_types::{Language, is_hidden};
 
 pub(crate) use origins::Origins;
 
@@ -72,7 +72,7 @@ fn plan_of(package: &Package) -> Result<&Plan, String> {
 
 /// Text for a comment of one line, which nothing in it may end.
 fn one_line(text: &str) -> String {
-    text.replace(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'), " ")
+    text.replace(is_hidden, " ")
 }
 
 /// The members that a jq program goes down, when it does nothing but that.
@@ -101,11 +101,7 @@ fn literal(text: &str) -> String {
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
             // Escaped as both languages can: line and paragraph separators and what cannot be seen.
-            c if c.is_control()
-                || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
-            {
-                quoted.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
-            }
+            c if is_hidden(c) => quoted.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
             c => quoted.push(c),
         }
     }

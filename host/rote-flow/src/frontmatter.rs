@@ -367,6 +367,11 @@ impl Frontmatter {
         properties.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
     }
 
+    /// Returns what a run without this parameter takes, where its schema says so.
+    pub(crate) fn default_of(&self, name: &str) -> Option<&Value> {
+        self.parameters.get("properties")?.get(name)?.get("default")
+    }
+
     /// Whether the flow may write with this tool.
     #[must_use]
     pub fn permits_write(&self, adapter: &AdapterId, tool: &str) -> bool {

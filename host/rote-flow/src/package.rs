@@ -138,7 +138,7 @@ impl Package {
         payload: Option<&[u8]>,
     ) -> Result<Self, FlowError> {
         frontmatter.form = content.form();
-        check_repeats(&frontmatter, &content)?;
+        check_plan(&frontmatter, &content)?;
         let header = exact_json(&frontmatter).map_err(|error| malformed("frontmatter", &error))?;
         Frontmatter::parse(&header)?;
         let form = frontmatter.form;
@@ -191,7 +191,7 @@ impl Package {
             Form::Script => Content::Script { code: text(PAYLOAD_SECTION)?, map: text(SOURCE_MAP_SECTION)? },
             Form::Component => Content::Component,
         };
-        check_repeats(&frontmatter, &content)?;
+        check_plan(&frontmatter, &content)?;
         Ok(Self { frontmatter, content, code, bytes: Arc::new(bytes), digest })
     }
 
@@ -280,9 +280,29 @@ fn check_sections(bytes: &[u8], form: Form) -> Result<(), FlowError> {
     Err(FlowError::Package(PackageError::Malformed { what: "sections", message }))
 }
 
-/// Refuses a plan with a write that waits or turns pages: it would be made again and again.
-fn check_repeats(frontmatter: &Frontmatter, content: &Content) -> Result<(), FlowError> {
+/// Refuses a plan that would do something else than what it says.
+fn check_plan(frontmatter: &Frontmatter, content: &Content) -> Result<(), FlowError> {
     let Content::Plan(plan) = content else { return Ok(()) };
+    check_defaults(frontmatter, plan)?;
+    check_repeats(frontmatter, plan)
+}
+
+/// Refuses two defaults of one parameter: that of its schema would be sent.
+fn check_defaults(frontmatter: &Frontmatter, plan: &Plan) -> Result<(), FlowError> {
+    for (name, parameter) in &plan.parameters {
+        if let (Some(said), Some(sent)) = (&parameter.default, frontmatter.default_of(name))
+            && said != sent
+        {
+            let problem =
+                format!("parameter `{name}` has the default {said}, and {sent} in its schema: leave one of them out");
+            return Err(malformed("plan", &problem));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a write that waits or turns pages: it would be made again and again.
+fn check_repeats(frontmatter: &Frontmatter, plan: &Plan) -> Result<(), FlowError> {
     let pin = |step: &Step| {
         let (_, adapter) = frontmatter.adapters.iter().find(|(id, _)| id.as_str() == step.adapter)?;
         adapter.tools.get(&step.tool)

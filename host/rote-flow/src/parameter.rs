@@ -71,6 +71,10 @@ pub(crate) fn resolve(frontmatter: &Frontmatter, input: &ParameterInput) -> Resu
             continue;
         }
         if let Some(default) = schema.get("default") {
+            if let Err(problem) = check(root, schema, default) {
+                problems
+                    .push(ParameterProblem { name: name.to_owned(), problem: format!("has a default that {problem}") });
+            }
             values.insert(name.to_owned(), default.clone());
         } else if frontmatter.is_required(name) {
             problems.push(ParameterProblem { name: name.to_owned(), problem: "is missing".to_owned() });

@@ -9,7 +9,7 @@ mod phrase;
 mod tests;
 
 use rote_plan::{Expression, MAX_PAGES, OnError, Plan, Step};
-use rote_types::{Access, Method};
+use rote_types::{Access, Method, spelled_line};
 use serde::Serialize;
 
 use crate::{Frontmatter, ToolPin, span};
@@ -97,6 +97,11 @@ fn laid_out(head: String, parts: Vec<String>, lines: &mut Vec<String>) {
 }
 
 impl Phrase {
+    /// Nothing in a plan begins a line of its own, or is there without being seen.
+    fn new(name: &str, text: &str, fixed: bool) -> Self {
+        Self { name: spelled_line(name), text: spelled_line(text), fixed }
+    }
+
     fn line(&self) -> String {
         if self.name.is_empty() { self.text.clone() } else { format!("{}: {}", self.name, self.text) }
     }
@@ -124,9 +129,9 @@ fn sentence(words: &Words<'_>, step: &Step) -> Sentence {
         step: step.id.clone(),
         effect: pin.map(|pin| pin.access(&step.tool)),
         method: pin.map(|pin| pin.method),
-        path: pin.map(|pin: &ToolPin| pin.path.clone()),
-        call: format!("{}/{}", step.adapter, step.tool),
-        when: circumstances(words, step),
+        path: pin.map(|pin: &ToolPin| spelled_line(&pin.path)),
+        call: spelled_line(&format!("{}/{}", step.adapter, step.tool)),
+        when: circumstances(words, step).iter().map(|text| spelled_line(text)).collect(),
         arguments: words.arguments(&step.arguments),
     }
 }

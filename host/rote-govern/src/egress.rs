@@ -10,7 +10,7 @@ mod route;
 mod secret;
 mod template;
 
-use rote_types::{Classify, ErrorKind, Refusal};
+use rote_types::{Classify, ErrorKind, Refusal, is_hidden};
 
 pub use address::{AddressClass, AllowedRange, address_verdict, classify};
 pub use normalise::normalise;
@@ -86,10 +86,10 @@ impl Classify for EgressRefusal {
     }
 }
 
-/// A foreign text for a message: cut, control characters out.
+/// A foreign text for a message: cut, a mark for each hidden character.
 pub(crate) fn shown(text: &str) -> String {
     const LONGEST: usize = 200;
-    let mut kept: String = text.chars().take(LONGEST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let mut kept: String = text.chars().take(LONGEST).map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect();
     if text.chars().nth(LONGEST).is_some() {
         kept.push('…');
     }

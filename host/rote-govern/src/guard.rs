@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use rote_types::{Access, Method, SensitivityTier, ToolHints};
+use rote_types::{Access, Method, SensitivityTier, ToolHints, escape_hidden};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -243,10 +243,10 @@ pub fn impact(tool: &ToolFacts<'_>, path: &str, arguments: &Value) -> String {
     sentence
 }
 
-/// A value as JSON, cut, without characters that a terminal would act on.
+/// A value as JSON, cut. What is hidden in it is spelled: a person must not take it for another value.
 fn short(value: &Value) -> String {
-    let text = value.to_string();
-    let mut kept: String = text.chars().filter(|c| !c.is_control()).take(IMPACT_VALUE).collect();
+    let text = escape_hidden(&value.to_string());
+    let mut kept: String = text.chars().take(IMPACT_VALUE).collect();
     if text.chars().nth(IMPACT_VALUE).is_some() {
         kept.push('…');
     }

@@ -5,18 +5,22 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::evaluate::evaluate;
+use crate::evaluate::{Values, evaluate};
 use crate::expression::{Expression, Extent};
-use crate::schedule::{Host, Running};
+use crate::holes::Memo;
+use crate::schedule::{Host, Place, Running};
 use crate::visit::Onward;
-use crate::{OnError, Plan, Reference};
+use crate::{OnError, Plan, Reference, RunError, Step};
+
+/// Why a step cannot run, and of which of its items that is so.
+pub(crate) type Lack<E> = (Option<usize>, RunError<E>);
 
 /// A step that surely runs, if the run does not stop before, and what of it was not looked at yet.
 pub(crate) struct Ahead<'a> {
     position: usize,
     /// What it is repeated for, until that is known.
     each: Option<&'a Expression>,
-    /// What its calls are made of.
+    /// The parts of answers that its calls are made of.
     arguments: Vec<&'a Reference>,
 }
 
@@ -50,7 +54,40 @@ fn needed(value: &Expression) -> Vec<&Reference> {
     found
 }
 
+/// The programs on the item that a value needs whatever else happens, each once.
+fn needed_of_items(value: &Expression) -> BTreeSet<&str> {
+    let mut found = BTreeSet::new();
+    value.visit(&mut |_, inner| match inner {
+        Expression::Default(..) => Onward::Past,
+        Expression::Item(program) => {
+            found.insert(program.as_str());
+            Onward::Past
+        }
+        _ => Onward::Into,
+    });
+    found
+}
+
 impl<'a, H: Host + ?Sized> Running<'a, H> {
+    /// Looks at what the calls of a step read of each of its items, unless one that fails lets the others go on: an item that lacks
+    /// it stops the run before the first of them is written, not behind it.
+    pub(crate) fn look_at_items(&mut self, step: &Step, items: &[Option<Value>]) -> Result<(), Lack<H::Error>> {
+        if step.on_error == OnError::Continue {
+            return Ok(());
+        }
+        let programs = needed_of_items(&step.arguments);
+        for (index, item) in items.iter().enumerate() {
+            let Some(item) = item else { continue };
+            let by = Place { step, item: Some(index) }.to_string();
+            let mut memo = Memo::new();
+            let mut holes = self.holes(&by, Some((index, item)), &mut memo).strict();
+            for program in &programs {
+                holes.item(program).map_err(|error| (Some(index), error))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Looks at what the steps that wait will read of those that have ended. What was found is kept for the step.
     pub(crate) fn foresee(&mut self) {
         let mut ahead = std::mem::take(&mut self.ahead);
@@ -74,12 +111,14 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
         let step = self.progress.states[*position].step;
         let mut memo = std::mem::take(&mut self.progress.states[*position].memo);
         let mut failed = None;
-        if let Some(each) = each.take() {
-            match evaluate(each, &mut self.holes(&step.id, None, &mut memo).strict()) {
+        if each.take().is_some() {
+            match self.items(step) {
                 // For no items nothing is read.
-                Ok(Some(Value::Array(found))) if found.is_empty() => arguments.clear(),
-                Ok(_) => {}
-                Err(error) => failed = Some(error),
+                Ok(items) if items.is_empty() => arguments.clear(),
+                Ok(items) => self.progress.states[*position].foreseen = Some(items),
+                // That is not a list, or too long a one: it says so in its turn.
+                Err((None, RunError::Value { .. })) => {}
+                Err(lack) => failed = Some(lack),
             }
         }
         arguments.retain(|reference| {
@@ -89,14 +128,14 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
             let one = Expression::From((*reference).clone());
             match evaluate(&one, &mut self.holes(&step.id, None, &mut memo).strict()) {
                 Ok(value) => drop(memo.insert((*reference).clone(), value.unwrap_or(Value::Null))),
-                Err(error) => failed = Some(error),
+                Err(error) => failed = Some((None, error)),
             }
             false
         });
         self.progress.states[*position].memo = memo;
-        if let Some(error) = failed {
+        if let Some((item, error)) = failed {
             self.begin(*position, Vec::new());
-            self.fail(*position, None, error);
+            self.fail(*position, item, error);
         }
         arguments.is_empty()
     }

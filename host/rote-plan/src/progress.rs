@@ -26,6 +26,8 @@ pub(crate) struct State<'a, R, E> {
     pub(crate) outcome: StepOutcome<R, E>,
     /// One `None` for a step without `for_each`; with `pages`, what names each that is known of, `None` the first.
     pub(crate) items: Vec<Option<Value>>,
+    /// Its items, where they were looked at before its turn.
+    pub(crate) foreseen: Option<Vec<Option<Value>>>,
     /// How many of the items were started, or could not be.
     pub(crate) next: usize,
     /// The items whose calls are made again after a pause, with the milliseconds that are left of it.
@@ -67,6 +69,7 @@ impl<'a, R, E> Progress<'a, R, E> {
                 because: Vec::new(),
             },
             items: Vec::new(),
+            foreseen: None,
             next: 0,
             waiting: Vec::new(),
             again: Vec::new(),

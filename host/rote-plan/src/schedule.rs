@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::condition::{holds, kind};
 use crate::evaluate::evaluate;
 use crate::expression::Extent;
-use crate::foresight::{Ahead, foreseeable};
+use crate::foresight::{Ahead, Lack, foreseeable};
 use crate::holes::{Holes, Memo};
 use crate::progress::{Phase, Progress, State};
 use crate::{MAX_ITEMS, MAX_PAGES, OnError, Outcome, Plan, RunError, RunStatus, Status, Step, StepOutcome};
@@ -217,11 +217,12 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
         if !lacking.is_empty() {
             return self.pass_over(position, lacking);
         }
-        match self.items(step) {
+        let foreseen = self.progress.states[position].foreseen.take();
+        match foreseen.map_or_else(|| self.items(step), Ok) {
             Ok(items) => self.begin(position, items),
-            Err(error) => {
+            Err((item, error)) => {
                 self.begin(position, Vec::new());
-                self.fail(position, None, error);
+                self.fail(position, item, error);
             }
         }
     }
@@ -251,12 +252,17 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
         state.phase = Phase::Started;
     }
 
-    /// Returns the items of a step, a single `None` when it is not run for each of something.
-    fn items(&mut self, step: &'a Step) -> Result<Vec<Option<Value>>, RunError<H::Error>> {
+    /// Returns the items of a step, each with what its call needs of it; a single `None` when it is not run for each of something.
+    pub(crate) fn items(&mut self, step: &Step) -> Result<Vec<Option<Value>>, Lack<H::Error>> {
         let Some(items) = &step.for_each else { return Ok(vec![None]) };
-        let unfit = |message: String| RunError::Value { by: step.id.clone(), message };
-        match evaluate(items, &mut self.holes(&step.id, None, &mut Memo::new()).strict())? {
-            Some(Value::Array(items)) if items.len() <= MAX_ITEMS => Ok(items.into_iter().map(Some).collect()),
+        let unfit = |message: String| (None, RunError::Value { by: step.id.clone(), message });
+        let items = evaluate(items, &mut self.holes(&step.id, None, &mut Memo::new()).strict());
+        match items.map_err(|error| (None, error))? {
+            Some(Value::Array(items)) if items.len() <= MAX_ITEMS => {
+                let items: Vec<_> = items.into_iter().map(Some).collect();
+                self.look_at_items(step, &items)?;
+                Ok(items)
+            }
             Some(Value::Array(items)) => {
                 Err(unfit(format!("`for_each` has {} items, at most {MAX_ITEMS} are allowed", items.len())))
             }

@@ -72,6 +72,22 @@ pub fn escape_hidden(json: &str) -> String {
     escaped
 }
 
+/// Returns `text` as one line in which everything hidden is spelled: a line break is `\n`, another character `\uXXXX`. What a
+/// person decides by is shown so, since an invisible character in it makes it another value.
+#[must_use]
+pub fn spelled_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for part in escape_hidden(text).chars() {
+        match part {
+            '\n' => line.push_str("\\n"),
+            '\r' => line.push_str("\\r"),
+            '\t' => line.push_str("\\t"),
+            other => line.push(other),
+        }
+    }
+    line
+}
+
 /// What is shown of a character; the rest of an escape sequence that it begins is skipped.
 fn shown(character: char, rest: &mut Characters<'_>) -> Option<char> {
     match character {
@@ -189,6 +205,11 @@ mod tests {
             assert!(!escaped.chars().any(|c| is_hidden(c) && c != '\n'), "{escaped}");
             assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
         }
+    }
+
+    #[test]
+    fn what_is_hidden_in_a_line_is_spelled() {
+        assert_eq!(spelled_line("a\n\tb\u{202e}c\u{e0041}\r\u{1b}[2J é"), r"a\n\tb\u202ec\udb40\udc41\r\u001b[2J é");
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 //! The short overview of a body: its shape in one line, and the first rows of the list that it is about.
 
+use rote_types::is_hidden;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -164,9 +165,9 @@ fn text_overview(text: &str, rows: usize) -> Overview {
     }
 }
 
-/// Takes line breaks, terminal escapes and other control characters out: a remote's text goes to a terminal.
+/// Takes line breaks, terminal escapes and other hidden characters out: a remote's text goes to a terminal.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if is_hidden(c) { ' ' } else { c }).collect()
 }
 
 /// The first characters of a text.

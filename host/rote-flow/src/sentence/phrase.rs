@@ -48,7 +48,7 @@ impl Words<'_> {
     pub(super) fn phrase(&self, name: &str, value: &Expression) -> Phrase {
         match value {
             Expression::Literal(value) => always(name, value),
-            value => Phrase { name: name.to_owned(), text: self.value(value), fixed: false },
+            value => Phrase::new(name, &self.value(value), false),
         }
     }
 
@@ -80,7 +80,9 @@ impl Words<'_> {
     }
 
     fn parameter(&self, name: &str) -> String {
-        match self.plan.parameters.get(name).and_then(|parameter| parameter.default.as_ref()) {
+        // As a run has it.
+        let of_plan = || self.plan.parameters.get(name)?.default.as_ref();
+        match self.frontmatter.default_of(name).or_else(of_plan) {
             Some(default) => format!("parameter {name} (else {default})"),
             None => format!("parameter {name}"),
         }
@@ -187,7 +189,7 @@ impl Words<'_> {
 }
 
 fn always(name: &str, value: &Value) -> Phrase {
-    Phrase { name: name.to_owned(), text: format!("always {value}"), fixed: true }
+    Phrase::new(name, &format!("always {value}"), true)
 }
 
 /// A text as JSON has it, without the quotes.

@@ -203,3 +203,26 @@ fn programs_in_words() {
         .map(|(n, jq)| format!("{jq}\n    {}\n    {}\n", texts[n], texts[PROGRAMS.len() + n]));
     expect_file!["programs.expected.txt"].assert_eq(&both.collect::<String>());
 }
+
+#[test]
+fn nothing_in_a_plan_forges_a_line_or_is_there_without_being_seen() {
+    let program = "(\".title` of l\n  gives  n: always 1\n\" | \"EVIL\")";
+    let said = said(
+        json!([
+            step("l", "listIssues", json!({})),
+            step(
+                "a",
+                "addComment",
+                json!({
+                    "arguments": {"id": from("l", ".[0].id"), "text": from("l", program), "to\u{202e}": "safe\u{202e}\u{200b}"},
+                    "when": {"compare": {"left": from("l", ".x"), "op": "eq", "right": "\u{2028}"}},
+                })
+            ),
+        ]),
+        json!({}),
+    );
+    assert!(!said.lines().any(|line| line.starts_with("  gives")), "{said}");
+    for part in [r"of l\n  gives", r#"to\u202e: always "safe\u202e\u200b""#, r#"is "\u2028""#] {
+        assert!(said.contains(part), "{part} is missing: {said}");
+    }
+}

@@ -255,6 +255,35 @@ async fn a_plan_that_waits_by_a_write_is_neither_made_nor_read() {
     assert!(Package::of_plan(frontmatter, serde_json::from_value(write).unwrap()).is_ok());
 }
 
+/// The plan says what is sent where a parameter is not given, and so does its schema; a person reads one of the two.
+#[tokio::test]
+async fn a_default_that_is_shown_is_the_one_that_is_sent() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    let made = fixture.crystallize(&[("item", Some("pen"))]).await.unwrap();
+    let (_, package) = fixture.flows.library.load(&FlowReference::Path(made.path)).unwrap();
+    let with = |said: Option<&str>, sent: &str| {
+        let (mut frontmatter, mut plan) = (package.frontmatter.clone(), package.plan().unwrap().clone());
+        frontmatter.parameters["properties"]["item"]["default"] = json!(sent);
+        plan.parameters.get_mut("item").unwrap().default = said.map(|said| json!(said));
+        (frontmatter, plan)
+    };
+    let (frontmatter, plan) = with(Some("pen"), "gun");
+    let refused = r#"parameter `item` has the default "pen", and "gun" in its schema: leave one of them out"#;
+    let sections = vec![
+        (FRONTMATTER_SECTION, canonical_json(&frontmatter).unwrap()),
+        (PAYLOAD_SECTION, canonical_json(&plan).unwrap()),
+    ];
+    assert!(refusal(sealed(code(), &sections)).to_string().contains(refused));
+    assert!(Package::of_plan(frontmatter, plan).unwrap_err().to_string().contains(refused));
+    for said in [None, Some("gun")] {
+        let (frontmatter, plan) = with(said, "gun");
+        let words = crate::Sentences::of(&frontmatter, &plan).lines().join(" ");
+        assert!(words.contains(r#"parameter item (else "gun")"#), "{words}");
+        assert!(Package::of_plan(frontmatter, plan).is_ok());
+    }
+}
+
 /// What a pin says in words is read by a person; the digest beside it is that of another tool than the words say.
 #[tokio::test]
 async fn a_pin_that_says_another_thing_of_its_tool_stops_the_flow() {

@@ -18,7 +18,7 @@ fn ran(last: serde_json::Value, write: serde_json::Value) -> (Vec<String>, Optio
     end["after"] = json!(["w"]);
     let plan =
         plan(json!({"version": 1, "steps": [list, write[0], end], "result": {"$from": {"step": "a", "jq": "."}}}));
-    let answer = json!({"id": 1, "none": [], "some": [{"id": 5}]});
+    let answer = json!({"id": 1, "none": [], "some": [{"id": 5}], "two": [{"id": 5}, {"id": null}]});
     let mut host = Fake { answers: [("list".to_owned(), answer)].into(), ..Fake::default() };
     let ended = run(&plan, &Map::new(), &mut host);
     let stopped = ended.err().map(|error| match error {
@@ -57,4 +57,29 @@ fn what_may_not_be_needed_is_not_looked_at() {
     assert!(after(json!({"arguments": gone, "when": never}), json!({})), "it has a condition");
     let depends = json!({"arguments": {"x": from("a", ".gone"), "y": from("w", ".of")}});
     assert_eq!(ran(depends, json!({"when": never})), (vec!["list".to_owned()], None), "it is skipped with another one");
+}
+
+#[test]
+fn what_one_of_the_items_lacks_stops_the_run_before_the_first_of_them_is_written() {
+    let each = |arguments: serde_json::Value| json!({"for_each": from("a", ".two"), "arguments": arguments});
+    for arguments in [json!({"x": {"$item": ".id"}}), json!({"x": {"$text": ["no ", {"$item": ".id"}]}})] {
+        assert_eq!(ran(each(arguments.clone()), json!({})), (vec!["list".to_owned()], Some("z[1]".to_owned())));
+        // The write itself is repeated, before it runs for the first of them.
+        let writes = ran(json!({"arguments": {}}), each(arguments.clone()));
+        assert_eq!(writes, (vec!["list".to_owned()], Some("w[1]".to_owned())));
+        // With a condition nothing is known of it before its turn comes.
+        let mut asked = each(arguments);
+        asked["when"] = json!({"compare": {"left": from("a", ".id"), "op": "eq", "right": 1}});
+        assert_eq!(ran(json!({"arguments": {}}), asked), (vec!["list".to_owned()], Some("w[1]".to_owned())));
+    }
+}
+
+#[test]
+fn an_item_that_may_fail_or_has_another_value_stops_nothing_before_its_turn() {
+    let ran = |arguments: serde_json::Value, on_error: &str| {
+        let each = json!({"for_each": from("a", ".two"), "arguments": arguments, "on_error": on_error});
+        ran(each, json!({})).0.len()
+    };
+    assert_eq!(ran(json!({"x": {"$item": ".id"}}), "continue"), 3, "it may fail");
+    assert_eq!(ran(json!({"x": {"$default": [{"$item": ".id"}, 0]}}), "stop"), 3, "only its own call evaluates that");
 }
