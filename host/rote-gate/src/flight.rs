@@ -10,7 +10,8 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use rote_govern::Redactor;
-use rote_govern::audit::{DENIED, EffectRecord, FAILED, FINISHED, IN_DOUBT};
+use rote_govern::audit::EffectRecord;
+use rote_types::event::{EFFECT_DENIED, EFFECT_FAILED, EFFECT_FINISHED, EFFECT_IN_DOUBT};
 use rote_types::{Classify, Effected, ResponseId, ResponseRef};
 use rote_workspace::{
     Body, DecodedBody, LostAnswer, RecordedOutcome, Recording, RequestRecord, StoredResponse, Workspace,
@@ -150,7 +151,8 @@ impl<'g> Flight<'g> {
     }
 
     fn finish(&self, ending: Ending) -> Result<(), GateError> {
-        let closed = self.entry.close(self.parts, FINISHED, &Ending { duration: self.since.elapsed(), ..ending });
+        let closed =
+            self.entry.close(self.parts, EFFECT_FINISHED, &Ending { duration: self.since.elapsed(), ..ending });
         closed.map_err(|error| match error {
             GateError::Home(source) => GateError::TaskUnrecorded { source },
             other => other,
@@ -164,7 +166,7 @@ impl<'g> Flight<'g> {
             Failure::Process(failure) => GateError::Process(failure),
             Failure::Denied(error) => *error,
         };
-        if let Err(problem) = self.close(FAILED, &text(&self.redactor, rote_types::with_causes(&error))) {
+        if let Err(problem) = self.close(EFFECT_FAILED, &text(&self.redactor, rote_types::with_causes(&error))) {
             tracing::warn!(error = %problem, "the end of a task could not be journaled");
         }
         error
@@ -218,7 +220,7 @@ impl<'g> Flight<'g> {
                 }
             }
         }
-        let closed = self.entry.close_soon(self.parts, FINISHED, &ending).await;
+        let closed = self.entry.close_soon(self.parts, EFFECT_FINISHED, &ending).await;
         let unrecorded =
             |source| GateError::ExecutedUnrecorded { response: record.response, status: Some(status), source };
         let (response, told) = stored.map_err(|error| unrecorded(RecordError::Workspace(error)))?;
@@ -283,7 +285,7 @@ impl<'g> Flight<'g> {
         if refused {
             let mut denied = self.entry.clone();
             denied.refuse(error.rule().to_owned(), &error.to_string(), &self.redactor);
-            if let Err(problem) = denied.note(self.parts, DENIED) {
+            if let Err(problem) = denied.note(self.parts, EFFECT_DENIED) {
                 tracing::warn!(error = %problem, "a refusal could not be journaled");
             }
         }
@@ -329,7 +331,7 @@ impl<'g> Flight<'g> {
     /// Writes that nobody knows whether it happened.
     fn record_doubt(&self, workspace: &Workspace, response: ResponseId, message: String) -> Result<(), RecordError> {
         let message = text(&self.redactor, message);
-        let closed = self.close(IN_DOUBT, &message);
+        let closed = self.close(EFFECT_IN_DOUBT, &message);
         workspace.leave_in_doubt(response, &self.lost(message))?;
         closed
     }
@@ -338,7 +340,7 @@ impl<'g> Flight<'g> {
         let message = text(&self.redactor, message.to_owned());
         let outcome = RecordedOutcome::Failed { kind: code.to_owned(), message: message.clone() };
         let recorded = invocation.workspace.record(record.response, self.recording(outcome));
-        let closed = self.close(FAILED, &message);
+        let closed = self.close(EFFECT_FAILED, &message);
         recorded?;
         closed
     }
@@ -383,7 +385,7 @@ impl Drop for Flight<'_> {
                 self.record_doubt(&invocation.workspace, record.response, message)
             }
             Some(call) => self.record_failure(call, "cancelled", "the call was given up while it ran"),
-            None => self.close(FAILED, "the task was given up while it ran"),
+            None => self.close(EFFECT_FAILED, "the task was given up while it ran"),
         };
         if let Err(error) = written {
             tracing::warn!(%error, "a cancelled effect could not be recorded");

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rote_govern::Verdict;
-use rote_govern::audit::{EffectSettled, SETTLED, Said, Word};
+use rote_govern::audit::{EffectSettled, Said, Word};
+use rote_types::event::EFFECT_SETTLED;
 use rote_types::{AuthKind, Classify, ErrorKind, KeyHeader, Method, ResponseId};
 use rote_workspace::{ResponseState, Settled, Settlement};
 use serde_json::json;
@@ -379,7 +380,7 @@ async fn a_repetition_that_a_person_forestalls_is_not_sent_and_leaves_no_doubt_o
         answer: None,
         word: Some(Word { by: "ann".to_owned(), attended: true }),
     };
-    let event = rote_home::NewEvent { kind: SETTLED, effect, body: serde_json::to_value(said).unwrap() };
+    let event = rote_home::NewEvent { kind: EFFECT_SETTLED, effect, body: serde_json::to_value(said).unwrap() };
     let now = rote_types::Clock::now(&*world.clock);
     world.journal.append(now, rote_home::Durability::Disk, &[event]).unwrap();
     let second = post(&world, &surface);
