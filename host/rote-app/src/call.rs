@@ -323,12 +323,12 @@ impl Session {
     }
 }
 
-/// The answer that redirects to an address of another place, and that address.
+/// The answer that redirects, and the address that it leads to.
 fn redirected(error: &AdapterError) -> Option<(&ResponseRef, &str)> {
     let AdapterError::Call(failure) = error else { return None };
     let RunError::Gate(error) = &failure.cause else { return None };
     match &**error {
-        GateError::Redirected { response, location, .. } if location.contains("://") => Some((response, location)),
+        GateError::Redirected { response, leads: Some(leads), .. } => Some((response, leads)),
         _ => None,
     }
 }

@@ -16,6 +16,7 @@ use rote_types::{Classify, Effected, ResponseId, ResponseRef};
 use rote_workspace::{
     Body, DecodedBody, LostAnswer, RecordedOutcome, Recording, RequestRecord, StoredResponse, Workspace,
 };
+use url::Url;
 
 use crate::authority::Performed;
 use crate::departure::Departure;
@@ -54,6 +55,8 @@ pub(crate) struct Flight<'g> {
 struct Told {
     /// Where it redirects to.
     location: Option<String>,
+    /// The same as a whole URL.
+    leads: Option<String>,
     /// Whether it is a redirect beyond the last that is followed.
     one_too_many: bool,
     /// What it says is wrong.
@@ -62,6 +65,13 @@ struct Told {
     broken: Option<String>,
     /// How many seconds it asks to wait.
     wait: Option<u64>,
+}
+
+/// Where a redirect leads from the address that was asked, of which the query is not needed: what has neither path nor query
+/// leads there again.
+fn leads_to(location: &str, asked: &str) -> Option<String> {
+    let leads = Url::parse(asked).ok()?.join(location).ok()?;
+    (!location.is_empty() && !location.starts_with('#')).then(|| leads.into())
 }
 
 /// A call under way: whose it is, and what the journal has of it.
@@ -187,6 +197,8 @@ impl<'g> Flight<'g> {
         tracing::info!("{} answered {status}: {bytes} bytes in {time} ms", record.response);
         let wait = asked_wait(status, &answer.headers, self.parts.clock.now());
         let location = answer.location.map(|location| text(&self.redactor, location));
+        let asked = answer.led_to.map_or_else(|| record.url.clone(), |url| text(&self.redactor, url));
+        let leads = location.as_deref().and_then(|location| leads_to(location, &asked));
         // Decoded first: what a character set or JSON hides is masked as it is recorded.
         let body = redaction::body(&self.redactor, DecodedBody::read(&answer.content_type, answer.body));
         let ok_member = invocation.tool.ok_member.as_ref().filter(|_| Effected::by(status) == Effected::Yes);
@@ -203,6 +215,7 @@ impl<'g> Flight<'g> {
         let stored = invocation.workspace.record_soon(record.response, self.recording(outcome)).await;
         let told = |stored: &StoredResponse| Told {
             location,
+            leads,
             one_too_many,
             said: stored.reference().is_failure(self.entry.writes).then(|| why(&stored.body, refuses)).flatten(),
             broken: stored.body.broken_json().map(str::to_owned),
@@ -245,7 +258,7 @@ impl<'g> Flight<'g> {
         told: Told,
     ) -> Result<ResponseRef, GateError> {
         let (adapter, tool) = (invocation.adapter.id.clone(), invocation.tool.name.clone());
-        let Told { location, one_too_many, said, wait, .. } = told;
+        let Told { location, leads, one_too_many, said, wait, .. } = told;
         match (response.status, location) {
             _ if !response.is_failure(self.entry.writes) => Ok(response),
             (status, Some(location)) if is_redirect(status) => {
@@ -256,7 +269,7 @@ impl<'g> Flight<'g> {
                     method => format!("only GET and HEAD follow a redirect, and this is {method}"),
                 };
                 let tool = format!("{adapter}/{tool}");
-                Err(GateError::Redirected { response, tool, location, reason })
+                Err(GateError::Redirected { response, tool, location, leads, reason })
             }
             _ => {
                 let advice = Box::new(Advice::of(&invocation.adapter, &invocation.tool, &record.credentials, wait));
