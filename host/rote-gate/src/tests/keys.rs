@@ -95,6 +95,23 @@ fn state(world: &World, call: &Invocation) -> ResponseState {
 }
 
 #[tokio::test]
+async fn a_header_that_servers_take_for_that_of_the_key_is_refused() {
+    let server = Picky::start(&[CREATED]).await;
+    let world = World::new();
+    let surface = declared(&server.base);
+    let with =
+        |name: &str| Invocation { headers: [(name.to_owned(), "mine".to_owned())].into(), ..post(&world, &surface) };
+    for name in ["idempotency_key", "Idempotency.Key", "IDEMPOTENCY_KEY"] {
+        let error = send(&world, &with(name)).await.unwrap_err();
+        let why = "is another spelling of the header that carries the idempotency key";
+        assert_eq!(error.to_string(), format!("header `{name}` {why}"));
+    }
+    assert_eq!(server.keys().len(), 0);
+    send(&world, &with("idempotency-key")).await.unwrap();
+    assert_eq!(server.keys(), [Some("mine".to_owned())]);
+}
+
+#[tokio::test]
 async fn a_lost_answer_is_asked_for_again_with_the_same_key() {
     let server = Picky::start(&["", CREATED]).await;
     let world = World::new();
