@@ -132,6 +132,12 @@ fn an_archive_that_a_read_is_redirected_to_is_written_to_a_file() {
         let to = match request.target.as_str() {
             "/archive" => format!("http://{}/signed?sig=1", request.header("host").unwrap_or_default()),
             "/elsewhere" => elsewhere.clone(),
+            "/of/here" => "../signed/../found?sig=2".to_owned(),
+            "/of/host" => format!("//{}/found", request.header("host").unwrap_or_default()),
+            "/of/itself" => "#part".to_owned(),
+            target if target.starts_with("/found") => {
+                return Script::Answer(200, Vec::new(), target.as_bytes().to_vec());
+            }
             _ => return Script::Answer(200, Vec::new(), b"PK".to_vec()),
         };
         Script::Answer(302, vec![("Location".to_owned(), to)], Vec::new())
@@ -140,6 +146,8 @@ fn an_archive_that_a_read_is_redirected_to_is_written_to_a_file() {
     let document = json!({
         "openapi": "3.1.0", "info": { "title": "Files", "version": "1" }, "paths": {
             "/archive": { "get": { "operationId": "download" } }, "/elsewhere": { "get": { "operationId": "lead" } },
+            "/of/{what}": { "get": { "operationId": "relative",
+                "parameters": [{ "name": "what", "in": "path", "required": true, "schema": { "type": "string" } }] } },
         },
     });
     home.file("files.json", document.to_string());
@@ -154,6 +162,14 @@ fn an_archive_that_a_read_is_redirected_to_is_written_to_a_file() {
     );
     let run = home.rote(&["call", "files", "download", "--follow", "-o", "a.zip"]);
     assert!(run.code == 0 && home.read("../work/a.zip") == "PK", "{run}");
+    for (what, found) in [("here", "/found?sig=2"), ("host", "/found")] {
+        let what = format!("what={what}");
+        let refused = home.rote(&["call", "files", "relative", &what]);
+        assert!(refused.code == 8 && refused.stderr.contains("--follow -o <file>"), "{refused}");
+        let run = home.rote(&["call", "files", "relative", &what, "--follow", "-o", "c.zip", "--force"]);
+        assert!(run.code == 0 && home.read("../work/c.zip") == found, "{run}");
+    }
+    assert_eq!(home.rote(&["call", "files", "relative", "what=itself", "--follow", "-o", "d.zip"]).code, 8);
     // A private address is nobody's to lead to, also where the adapter may go there by itself.
     let allow =
         ["adapter", "allow", "files", "--cidr", "127.0.0.1/32", "--port", &port, "--reason", "the store", "--yes"];

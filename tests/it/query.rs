@@ -181,11 +181,17 @@ fn conditions_answer_by_exit_code() {
         (&["exists", "@8", "."], 3),
         (&["exists", "@1", ".["], 2),
         (&["compare", "@1", ".total", "-about", "3"], 2),
+        (&["exists", "@1", ".total.of"], 2),
+        (&["expect", "@1", "error(\"no\")"], 2),
     ] {
         let run = home.rote(words);
         assert_eq!(run.code, expected, "{run}");
     }
     assert_eq!(home.rote(&["is-error", "@1", "--json"]).envelope()["data"]["result"], false);
+    for (words, kind) in [(["exists", "@1", ".total.of"], "general"), (["exists", "@1", ".["], "usage")] {
+        let failed = home.rote(&[&words[..], &["--json"]].concat());
+        assert_eq!((failed.code, &failed.envelope()["error"]["kind"]), (2, &serde_json::json!(kind)), "{failed}");
+    }
 }
 
 #[test]

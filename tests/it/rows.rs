@@ -246,7 +246,7 @@ fn a_number_that_is_none_of_64_bits_is_not_sent_as_another_text() {
 }
 
 #[test]
-fn a_pipe_with_nobody_at_its_other_end_is_left_by_the_first_signal() {
+fn a_pipe_of_a_name_is_not_waited_for_and_one_of_the_shell_is_left_by_the_first_signal() {
     let (home, _server) = tracker();
     let pipe = home.work().join("pipe");
     let name = std::ffi::CString::new(pipe.to_str().unwrap()).unwrap();
@@ -254,10 +254,16 @@ fn a_pipe_with_nobody_at_its_other_end_is_left_by_the_first_signal() {
     // SAFETY: the name is a text that ends with a zero and lives until the call is over.
     let made = unsafe { libc::mkfifo(name.as_ptr(), 0o600) };
     assert_eq!(made, 0);
-    let words = ["call", "tracker", "addComment", "project=atlas", "number=1", "body=@pipe", "--dry-run"];
-    let mut child = home.invocation(&words).command().spawn().unwrap();
-    // Opened once the command reads; nothing is ever written.
-    let _open = std::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    let of = |file| ["call", "tracker", "addComment", "project=atlas", "number=1", file, "--dry-run"];
+    for (file, named) in
+        [("body=@pipe", "/pipe` is not a plain file"), ("body=@/dev/zero", "`/dev/zero` is not a plain file")]
+    {
+        says(&home, &of(file), 10, &[named]);
+    }
+    let mut child = home.invocation(&of("body=@/dev/stdin")).command().spawn().unwrap();
+    // More than a pipe holds: this ends once the command reads, which has then not read all.
+    let mut input = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut input, &[b'x'; (64 << 10) + 1]).unwrap();
     send(&child, libc::SIGTERM);
     let ended = child.wait().unwrap();
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(libc::SIGTERM), "{ended}");

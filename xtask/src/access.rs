@@ -3,9 +3,7 @@
 //! `rote_types::Access` is decided by the reader of a description (`rote-spec`), and everybody else asks the tool for
 //! it. Code that asks the method or a hint instead lets through what only the words of a description tell.
 
-use anyhow::bail;
-
-use crate::sources::{Source, sources};
+use crate::sources::{Source, forbid, sources};
 
 /// How code asks a method or a hint whether something is changed.
 const QUESTIONS: [&str; 8] = [
@@ -30,12 +28,7 @@ const ALLOWED: [(&str, &str); 3] = [
 pub(crate) fn check() -> anyhow::Result<()> {
     let code = sources(&["host"])?;
     let asks = code.iter().filter(|source| !ALLOWED.iter().any(|(allowed, _)| source.path.starts_with(allowed)));
-    let found: Vec<String> = asks
-        .flat_map(|source| questions(source).map(|(line, what)| format!("{}:{line}: `{what}`", source.path)))
-        .collect();
-    if !found.is_empty() {
-        bail!("ask `tool.access` whether a tool changes something (ARCHITECTURE.md):\n  {}", found.join("\n  "));
-    }
+    forbid(asks, questions, "ask `tool.access` whether a tool changes something (ARCHITECTURE.md)")?;
     println!("what a tool does is asked of its access");
     Ok(())
 }

@@ -15,6 +15,7 @@ mod circles;
 mod dead_pub;
 mod entries;
 mod guests;
+mod kinds;
 mod layers;
 mod lints;
 mod sources;
@@ -61,7 +62,8 @@ fn main() -> anyhow::Result<()> {
             entries::check()?;
             lints::check()?;
             circles::check()?;
-            access::check()
+            access::check()?;
+            kinds::check()
         }
         Chore::DeadPub => dead_pub::check(),
         Chore::Guests { check } => guests::run(check),

@@ -40,6 +40,21 @@ pub(crate) fn sources(folders: &[&str]) -> anyhow::Result<Vec<Source>> {
     Ok(found)
 }
 
+/// Fails with each place of `code` where `finds` finds something, and the line and what it is.
+///
+/// # Errors
+/// `rule` with the places.
+pub(crate) fn forbid<'s, I: Iterator<Item = (usize, &'static str)>>(
+    code: impl Iterator<Item = &'s Source>,
+    finds: impl Fn(&'s Source) -> I,
+    rule: &str,
+) -> anyhow::Result<()> {
+    let found: Vec<String> =
+        code.flat_map(|source| finds(source).map(|(line, what)| format!("{}:{line}: `{what}`", source.path))).collect();
+    anyhow::ensure!(found.is_empty(), "{rule}:\n  {}", found.join("\n  "));
+    Ok(())
+}
+
 fn visit(root: &Path, directory: &Path, found: &mut Vec<Source>) -> anyhow::Result<()> {
     let mut entries: Vec<PathBuf> = std::fs::read_dir(directory)
         .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())

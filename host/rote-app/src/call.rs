@@ -300,14 +300,15 @@ impl Session {
         BatchLine { index, tool_name: result.tool, success, response: result.response, status, error }
     }
 
-    /// Reads the files that parameters name. Before a command listens to signals: a pipe may have nobody at its other end.
+    /// Reads the files that parameters name. Before a command listens to signals: what the shell hands down may never end.
     ///
     /// # Errors
-    /// `NotFound`, Limit or General when a file cannot be read.
+    /// `NotFound`, Limit or General when a file cannot be read; Conflict when it is not a plain one.
     pub fn words(&self, given: Vec<(String, Parameter)>) -> Result<Vec<(String, Content)>, AppError> {
         let word = |(name, parameter)| match parameter {
             Parameter::Given(given) => Ok((name, Content::Given(given))),
             Parameter::File(path) => {
+                self.refuse_special(&path)?;
                 let bytes = self.read_file(&path, MAX_FILE).map_err(|error| match error.kind {
                     ErrorKind::NotFound => {
                         error.with_hint("a text that begins with `@` is written with `@@`, or as `-f NAME=TEXT`")
@@ -322,12 +323,12 @@ impl Session {
     }
 }
 
-/// The answer that redirects to an address of another place, and that address.
+/// The answer that redirects, and the address that it leads to.
 fn redirected(error: &AdapterError) -> Option<(&ResponseRef, &str)> {
     let AdapterError::Call(failure) = error else { return None };
     let RunError::Gate(error) = &failure.cause else { return None };
     match &**error {
-        GateError::Redirected { response, location, .. } if location.contains("://") => Some((response, location)),
+        GateError::Redirected { response, leads: Some(leads), .. } => Some((response, leads)),
         _ => None,
     }
 }

@@ -4,14 +4,12 @@
 //! change, never a change without an event; a change that failed after its event is followed by `change.failed`; no
 //! value of a credential is in either.
 
-use rote_govern::audit::{FLOW_BLESSED, FLOW_UNBLESSED, Word};
+use rote_govern::audit::Word;
 use rote_home::{Durability, NewEvent};
+use rote_types::event;
 use serde_json::{Map, Value, json};
 
 use crate::{AppError, Host, Session};
-
-/// Follows the event of a change that was not made after all.
-const FAILED: &str = "change.failed";
 
 /// How somebody agreed to a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,19 +50,19 @@ impl Change {
     /// The kind of its event.
     fn kind(self) -> &'static str {
         match self {
-            Self::TokenSet => "token.set",
-            Self::TokenBound => "token.bound",
-            Self::TokenDeleted => "token.deleted",
-            Self::TokenRevealed => "token.revealed",
-            Self::AdapterInstalled => "adapter.installed",
-            Self::AdapterReplaced => "adapter.replaced",
-            Self::AdapterRemoved => "adapter.removed",
-            Self::AdapterSet => "adapter.set",
-            Self::AdapterAllowed => "adapter.allowed",
-            Self::FlowBlessed => FLOW_BLESSED,
-            Self::FlowUnblessed => FLOW_UNBLESSED,
-            Self::FlowRemoved => "flow.removed",
-            Self::FlowRepinned => "flow.repinned",
+            Self::TokenSet => event::TOKEN_SET,
+            Self::TokenBound => event::TOKEN_BOUND,
+            Self::TokenDeleted => event::TOKEN_DELETED,
+            Self::TokenRevealed => event::TOKEN_REVEALED,
+            Self::AdapterInstalled => event::ADAPTER_INSTALLED,
+            Self::AdapterReplaced => event::ADAPTER_REPLACED,
+            Self::AdapterRemoved => event::ADAPTER_REMOVED,
+            Self::AdapterSet => event::ADAPTER_SET,
+            Self::AdapterAllowed => event::ADAPTER_ALLOWED,
+            Self::FlowBlessed => event::FLOW_BLESSED,
+            Self::FlowUnblessed => event::FLOW_UNBLESSED,
+            Self::FlowRemoved => event::FLOW_REMOVED,
+            Self::FlowRepinned => event::FLOW_REPINNED,
         }
     }
 
@@ -133,7 +131,7 @@ impl Host {
     /// after a kill: whether the change was made is then not known.
     fn take_back(&self, change: Change, number: u64, error: AppError) -> AppError {
         let body = json!({ "seq": number, "change": change.kind(), "error": error.kind.as_str() });
-        let event = NewEvent { kind: FAILED, effect: None, body };
+        let event = NewEvent { kind: event::CHANGE_FAILED, effect: None, body };
         let noted = self.journal().and_then(|journal| Ok(journal.append(self.now(), Durability::Process, &[event])?));
         match noted {
             Ok(_) => error,

@@ -7,12 +7,15 @@ use std::sync::atomic::AtomicBool;
 use rote_flow::FlowReference;
 use rote_govern::audit::Word;
 use rote_home::read_capped;
-use rote_types::WorkspaceName;
+use rote_types::{ErrorKind, WorkspaceName};
 use rote_workspace::Workspace;
 
 use crate::config::{in_directory, user};
 use crate::lazy::Lazy;
 use crate::{AppError, Consent, Host, SessionConfig};
+
+/// Where a process finds what it was started with.
+const HANDED_DOWN: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
 
 /// One client: the workspace in use, its directory and its environment.
 pub struct Session {
@@ -52,6 +55,21 @@ impl Session {
         let path = self.absolute(path);
         self.check_not_kept(&path)?;
         Ok(read_capped(&path, most)?)
+    }
+
+    /// Refuses a named pipe, a device or a socket, which would be waited for. What the shell hands down (`@<(…)`) is read: there
+    /// is somebody at its other end.
+    pub(crate) fn refuse_special(&self, path: &Path) -> Result<(), AppError> {
+        let path = self.absolute(path);
+        let handed = HANDED_DOWN.iter().any(|place| path.starts_with(place));
+        match path.metadata() {
+            Ok(found) if !handed && !found.is_file() && !found.is_dir() => {
+                let message = format!("`{}` is not a plain file", path.display());
+                Err(AppError::new(ErrorKind::Conflict, message).with_hint("write what it gives to a file first"))
+            }
+            // Reading it tells what else is wrong.
+            _ => Ok(()),
+        }
     }
 
     /// Returns a path of the client's as an absolute one.

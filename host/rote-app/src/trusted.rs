@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use rote_home::{Durability, Journal, NewEvent, read_capped};
+use rote_types::event::TRUST_CHANGED;
 use rote_types::sha256;
 use serde_json::{Map, Value, json};
 
@@ -15,9 +16,6 @@ use crate::{AppError, Host};
 
 /// The variables that choose which authorities TLS trusts; the TLS library reads them.
 pub const TRUST: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
-
-/// The kind of the event.
-const CHANGED: &str = "trust.changed";
 
 /// Longest file of authorities whose digest is taken; of a longer one, and of a folder, the event has the path alone.
 const MAX_AUTHORITIES: u64 = 16 << 20;
@@ -52,7 +50,7 @@ impl Host {
             return Ok(());
         }
         let body = json!({ "authorities": authorities, "by": user(environment) });
-        journal.append(self.now(), Durability::Disk, &[NewEvent { kind: CHANGED, effect: None, body }])?;
+        journal.append(self.now(), Durability::Disk, &[NewEvent { kind: TRUST_CHANGED, effect: None, body }])?;
         let set: Vec<(&str, &str)> =
             TRUST.into_iter().filter_map(|name| Some((name, environment.get(name)?.as_str()))).collect();
         set.iter().filter(|(_, path)| !path.is_empty()).for_each(|(name, path)| self.note(trust_note(name, path)));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rote_home::{Durability, FileMode, Journal, NewEvent, read_capped, write_atomic};
-use rote_types::{ErrorKind, IdError, ResponseId, WorkspaceName};
+use rote_types::{ErrorKind, IdError, ResponseId, WorkspaceName, event};
 use rote_workspace::{
     CleanFilter, Cleaning, KeptFor, ResponseSummary, Tokenizer, Workspace, WorkspaceList, WorkspaceStats,
     clean_workspaces, list_workspaces,
@@ -186,7 +186,7 @@ impl Session {
     fn tell_removed(&self, journal: &Journal, removed: &[WorkspaceName]) -> Result<(), AppError> {
         let named = removed.get(..MAX_REMOVED_NAMED).unwrap_or(removed);
         let body = json!({ "total": removed.len(), "workspaces": named, "by": self.user() });
-        let event = NewEvent { kind: "workspace.removed", effect: None, body };
+        let event = NewEvent { kind: event::WORKSPACE_REMOVED, effect: None, body };
         match journal.append(self.host.now(), Durability::Disk, &[event]) {
             Ok(_) => Ok(()),
             Err(error) => {

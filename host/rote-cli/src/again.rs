@@ -34,18 +34,15 @@ impl Place {
 
     /// Completes what a failed command says to do next.
     pub(crate) fn of_error(&self, error: CliError) -> CliError {
-        match error {
-            CliError::App(mut error) => {
-                error.hint = error.hint.map(|hint| self.complete(&hint));
-                for place in COMMANDS {
-                    if let Some(Value::String(line)) = error.details.as_mut().and_then(|data| data.pointer_mut(place)) {
-                        *line = self.complete(line);
-                    }
+        error.map(|mut error| {
+            error.hint = error.hint.map(|hint| self.complete(&hint));
+            for place in COMMANDS {
+                if let Some(Value::String(line)) = error.details.as_mut().and_then(|data| data.pointer_mut(place)) {
+                    *line = self.complete(line);
                 }
-                CliError::App(error)
             }
-            other => other,
-        }
+            error
+        })
     }
 
     /// Completes what a command says to do next.

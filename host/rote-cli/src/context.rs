@@ -105,8 +105,8 @@ impl Context {
     /// Masks values of the vault in an error that is about to be shown.
     pub fn masked(&self, error: CliError) -> CliError {
         match (error, self.session()) {
-            (CliError::App(error), Ok(session)) => CliError::App(Box::new(session.host().masked(*error))),
-            (error, _) => error,
+            (error, Ok(session)) => error.map(|error| session.host().masked(error)),
+            (error, Err(_)) => error,
         }
     }
 

@@ -19,6 +19,8 @@ const MOST_OF_LINE: usize = 4_000;
 pub enum CliError {
     /// A use case failed, or the words were wrong; rendered as `error:` / `caused by:` / `hint:`.
     App(Box<AppError>),
+    /// A condition could not be asked: as `App`, but exit code 1 would be its no.
+    Unasked(Box<AppError>),
     /// The words did not parse; clap has its own text, which is kept for a person.
     Words(Box<clap::Error>),
     /// The reader of our output is gone: nothing to say, nothing went wrong.
@@ -50,11 +52,25 @@ pub fn io(message: impl Into<String>, cause: &std::io::Error) -> CliError {
 }
 
 impl CliError {
+    /// Changes what is said of a failure, and leaves what kind it is.
+    #[must_use]
+    pub fn map(self, change: impl FnOnce(AppError) -> AppError) -> Self {
+        match self {
+            Self::App(error) => Self::App(Box::new(change(*error))),
+            Self::Unasked(error) => Self::Unasked(Box::new(change(*error))),
+            other => other,
+        }
+    }
+
     /// Returns the process exit code.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::App(error) => error.kind.exit_code(),
+            Self::Unasked(error) => match error.kind {
+                ErrorKind::General => ErrorKind::Usage.exit_code(),
+                kind => kind.exit_code(),
+            },
             Self::Words(error) if error.use_stderr() => ErrorKind::Usage.exit_code(),
             Self::Words(_) | Self::BrokenPipe => 0,
         }
@@ -64,7 +80,7 @@ impl CliError {
     #[must_use]
     pub fn ends(&self) -> bool {
         match self {
-            Self::App(error) => error.kind == ErrorKind::Interrupted,
+            Self::App(error) | Self::Unasked(error) => error.kind == ErrorKind::Interrupted,
             Self::Words(_) => false,
             Self::BrokenPipe => true,
         }
@@ -74,7 +90,9 @@ impl CliError {
     #[must_use]
     pub fn envelope(&self) -> Value {
         let (kind, message, hint, details) = match self {
-            Self::App(error) => (error.kind, shortened(&error.message), error.hint.clone(), error.all_details()),
+            Self::App(error) | Self::Unasked(error) => {
+                (error.kind, shortened(&error.message), error.hint.clone(), error.all_details())
+            }
             Self::Words(error) => (ErrorKind::Usage, first_line(&shortened(&error.to_string())), None, None),
             Self::BrokenPipe => (ErrorKind::General, "the reader is gone".to_owned(), None, None),
         };
@@ -86,7 +104,7 @@ impl CliError {
     #[must_use]
     pub fn text(&self) -> String {
         match self {
-            Self::App(error) => app_text(error),
+            Self::App(error) | Self::Unasked(error) => app_text(error),
             Self::Words(error) => shortened(&error.to_string()),
             Self::BrokenPipe => String::new(),
         }

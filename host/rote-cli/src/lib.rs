@@ -100,15 +100,12 @@ fn ended(outcome: Result<()>, ui: &mut Ui<'_>) -> u8 {
 
 /// Says of a report that cannot be shown what the command did all the same: nobody shall do it again to see.
 fn unshown(error: CliError, report: &Report) -> CliError {
-    match error {
-        CliError::App(mut error) => {
-            let done = report.done.as_deref().unwrap_or("the command ran to its end");
-            let told = format!("{done}; only its output could not be written");
-            error.causes.insert(0, std::mem::replace(&mut error.message, told));
-            CliError::App(error)
-        }
-        other => other,
-    }
+    error.map(|mut error| {
+        let done = report.done.as_deref().unwrap_or("the command ran to its end");
+        let told = format!("{done}; only its output could not be written");
+        error.causes.insert(0, std::mem::replace(&mut error.message, told));
+        error
+    })
 }
 
 /// Expands shorthands and parses.

@@ -89,10 +89,7 @@ impl std::fmt::Debug for Ui<'_> {
 fn written(result: io::Result<()>) -> Result<()> {
     result.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => CliError::BrokenPipe,
-        _ => match crate::error::io("cannot write the output", &error) {
-            CliError::App(error) => CliError::App(Box::new(error.with_hint("rote ls"))),
-            other => other,
-        },
+        _ => crate::error::io("cannot write the output", &error).map(|error| error.with_hint("rote ls")),
     })
 }
 

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rote_govern::audit::FLOW_BLESSED;
 use rote_govern::{BlessedFlow, BlessedTool, Blessing, Constraint, Permissions};
 use rote_home::{FileMode, Journal, host_key, read_capped, remove_file, write_durable};
+use rote_types::event::FLOW_BLESSED;
 use rote_types::{AdapterId, Clock, Entropy, FlowName, Sha256Digest, TrustRoot};
 use serde::{Serialize, Serializer};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rote_home::{Durability, FileMode, Journal, NewEvent, write_durable};
-use rote_types::{Clock, FlowName, Sha256Digest};
+use rote_types::{Clock, FlowName, Sha256Digest, event};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -167,7 +167,7 @@ impl Releases {
             "draft_sha256": draft.digest(),
             "violations": violations,
         });
-        let event = NewEvent { kind: "flow.released", effect: None, body };
+        let event = NewEvent { kind: event::FLOW_RELEASED, effect: None, body };
         self.journal.append(self.clock.now(), Durability::Disk, &[event])?;
         Ok(())
     }

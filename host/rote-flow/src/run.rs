@@ -33,6 +33,7 @@ use rote_runtime::{
     Budget, FlowFailure, FlowOutcome, FlowRun, LoadError, LogLine, Observer, Prepared, RunError, Runtime, ToolHost,
     Used,
 };
+use rote_types::event;
 use rote_types::{
     AdapterId, Clock, Entropy, ErrorKind, Interrupt, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceIdentity,
     WorkspaceName,
@@ -425,7 +426,7 @@ impl Runner {
             "workspace_id": workspace.identity().id,
             "parameters_digest": parameter::digest(parameters),
         });
-        self.journal("run.started", body)
+        self.journal(event::RUN_STARTED, body)
     }
 
     fn journal_end(
@@ -434,7 +435,7 @@ impl Runner {
         workspace: &Workspace,
         error: Option<ErrorKind>,
     ) -> Result<(), FlowError> {
-        let kind = if error.is_some() { "run.failed" } else { "run.finished" };
+        let kind = if error.is_some() { event::RUN_FAILED } else { event::RUN_FINISHED };
         let body = json!({
             "flow": frontmatter.name,
             "workspace": workspace.name(),

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use rote_govern::audit::STARTED;
 use rote_govern::egress::AllowedRange;
 use rote_home::Event;
+use rote_types::event::EFFECT_STARTED;
 use rote_types::{CallLimits, ResponseRef};
 use rote_workspace::is_alive;
 use serde::Serialize;
@@ -54,6 +54,14 @@ impl HostTask {
             Self::Install { .. } => "install",
             Self::Follow { .. } => "follow",
             Self::Build => "build",
+        }
+    }
+
+    /// Whether it may change something.
+    pub(crate) fn writes(&self) -> bool {
+        match self {
+            Self::Build => true,
+            Self::Install { .. } | Self::Follow { .. } => false,
         }
     }
 
@@ -124,7 +132,7 @@ impl OpenTask {
     #[must_use]
     pub fn of(event: &Event, later: &[Event]) -> Option<Self> {
         let process =
-            event.body["process"].as_str().filter(|_| event.kind == STARTED && event.body["task"].is_string());
+            event.body["process"].as_str().filter(|_| event.kind == EFFECT_STARTED && event.body["task"].is_string());
         let process = process?;
         if later.iter().any(|other| other.effect == event.effect) {
             return None;

@@ -16,9 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Said, Word};
+use rote_govern::audit::{EffectRecord, EffectSettled, Said, Word};
 use rote_govern::idempotency::without_key;
 use rote_home::{Durability, Event, Journal, NewEvent, OpenCall, OpenWrite};
+use rote_types::event::EFFECT_SETTLED;
 use rote_types::{
     Access, AdapterId, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, WorkspaceName, canonical_json, clean_line,
 };
@@ -401,7 +402,7 @@ fn event_of(
         Some(_) | None => {
             let effect = started.and_then(|event| event.effect);
             let body = serde_json::to_value(body).unwrap_or(Value::Null);
-            Ok(Some(NewEvent { kind: SETTLED, effect, body }))
+            Ok(Some(NewEvent { kind: EFFECT_SETTLED, effect, body }))
         }
     }
 }

@@ -358,8 +358,7 @@ fn causes(error: &reqwest::Error) -> (String, Option<HttpFailure>) {
         let inner = source.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
         let found = source.downcast_ref::<hyper::Error>().or(inner.and_then(|inner| inner.downcast_ref()));
         if let Some(found) = found {
-            let too_large = found.is_parse() && message.contains("too large");
-            http = Some(if too_large { HttpFailure::HeadTooLarge } else { HttpFailure::Other });
+            http = Some(if found.is_parse_too_large() { HttpFailure::HeadTooLarge } else { HttpFailure::Other });
         }
         cause = source.source();
     }

@@ -121,6 +121,8 @@ pub enum GateError {
         tool: String,
         /// Where it points, secrets masked.
         location: String,
+        /// The same as a whole URL (RFC 3986 §5); none where it is not one, or the address that was asked.
+        leads: Option<String>,
         /// Why it is not followed.
         reason: String,
     },

@@ -10,11 +10,13 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use rote_govern::Redactor;
-use rote_govern::audit::{DENIED, EffectRecord, FAILED, FINISHED, IN_DOUBT};
+use rote_govern::audit::EffectRecord;
+use rote_types::event::{EFFECT_DENIED, EFFECT_FAILED, EFFECT_FINISHED, EFFECT_IN_DOUBT};
 use rote_types::{Classify, Effected, ResponseId, ResponseRef};
 use rote_workspace::{
     Body, DecodedBody, LostAnswer, RecordedOutcome, Recording, RequestRecord, StoredResponse, Workspace,
 };
+use url::Url;
 
 use crate::authority::Performed;
 use crate::departure::Departure;
@@ -53,6 +55,8 @@ pub(crate) struct Flight<'g> {
 struct Told {
     /// Where it redirects to.
     location: Option<String>,
+    /// The same as a whole URL.
+    leads: Option<String>,
     /// Whether it is a redirect beyond the last that is followed.
     one_too_many: bool,
     /// What it says is wrong.
@@ -61,6 +65,13 @@ struct Told {
     broken: Option<String>,
     /// How many seconds it asks to wait.
     wait: Option<u64>,
+}
+
+/// Where a redirect leads from the address that was asked, of which the query is not needed: what has neither path nor query
+/// leads there again.
+fn leads_to(location: &str, asked: &str) -> Option<String> {
+    let leads = Url::parse(asked).ok()?.join(location).ok()?;
+    (!location.is_empty() && !location.starts_with('#')).then(|| leads.into())
 }
 
 /// A call under way: whose it is, and what the journal has of it.
@@ -150,7 +161,8 @@ impl<'g> Flight<'g> {
     }
 
     fn finish(&self, ending: Ending) -> Result<(), GateError> {
-        let closed = self.entry.close(self.parts, FINISHED, &Ending { duration: self.since.elapsed(), ..ending });
+        let closed =
+            self.entry.close(self.parts, EFFECT_FINISHED, &Ending { duration: self.since.elapsed(), ..ending });
         closed.map_err(|error| match error {
             GateError::Home(source) => GateError::TaskUnrecorded { source },
             other => other,
@@ -164,7 +176,7 @@ impl<'g> Flight<'g> {
             Failure::Process(failure) => GateError::Process(failure),
             Failure::Denied(error) => *error,
         };
-        if let Err(problem) = self.close(FAILED, &text(&self.redactor, rote_types::with_causes(&error))) {
+        if let Err(problem) = self.close(EFFECT_FAILED, &text(&self.redactor, rote_types::with_causes(&error))) {
             tracing::warn!(error = %problem, "the end of a task could not be journaled");
         }
         error
@@ -185,6 +197,8 @@ impl<'g> Flight<'g> {
         tracing::info!("{} answered {status}: {bytes} bytes in {time} ms", record.response);
         let wait = asked_wait(status, &answer.headers, self.parts.clock.now());
         let location = answer.location.map(|location| text(&self.redactor, location));
+        let asked = answer.led_to.map_or_else(|| record.url.clone(), |url| text(&self.redactor, url));
+        let leads = location.as_deref().and_then(|location| leads_to(location, &asked));
         // Decoded first: what a character set or JSON hides is masked as it is recorded.
         let body = redaction::body(&self.redactor, DecodedBody::read(&answer.content_type, answer.body));
         let ok_member = invocation.tool.ok_member.as_ref().filter(|_| Effected::by(status) == Effected::Yes);
@@ -201,6 +215,7 @@ impl<'g> Flight<'g> {
         let stored = invocation.workspace.record_soon(record.response, self.recording(outcome)).await;
         let told = |stored: &StoredResponse| Told {
             location,
+            leads,
             one_too_many,
             said: stored.reference().is_failure(self.entry.writes).then(|| why(&stored.body, refuses)).flatten(),
             broken: stored.body.broken_json().map(str::to_owned),
@@ -218,7 +233,7 @@ impl<'g> Flight<'g> {
                 }
             }
         }
-        let closed = self.entry.close_soon(self.parts, FINISHED, &ending).await;
+        let closed = self.entry.close_soon(self.parts, EFFECT_FINISHED, &ending).await;
         let unrecorded =
             |source| GateError::ExecutedUnrecorded { response: record.response, status: Some(status), source };
         let (response, told) = stored.map_err(|error| unrecorded(RecordError::Workspace(error)))?;
@@ -243,7 +258,7 @@ impl<'g> Flight<'g> {
         told: Told,
     ) -> Result<ResponseRef, GateError> {
         let (adapter, tool) = (invocation.adapter.id.clone(), invocation.tool.name.clone());
-        let Told { location, one_too_many, said, wait, .. } = told;
+        let Told { location, leads, one_too_many, said, wait, .. } = told;
         match (response.status, location) {
             _ if !response.is_failure(self.entry.writes) => Ok(response),
             (status, Some(location)) if is_redirect(status) => {
@@ -254,7 +269,7 @@ impl<'g> Flight<'g> {
                     method => format!("only GET and HEAD follow a redirect, and this is {method}"),
                 };
                 let tool = format!("{adapter}/{tool}");
-                Err(GateError::Redirected { response, tool, location, reason })
+                Err(GateError::Redirected { response, tool, location, leads, reason })
             }
             _ => {
                 let advice = Box::new(Advice::of(&invocation.adapter, &invocation.tool, &record.credentials, wait));
@@ -283,7 +298,7 @@ impl<'g> Flight<'g> {
         if refused {
             let mut denied = self.entry.clone();
             denied.refuse(error.rule().to_owned(), &error.to_string(), &self.redactor);
-            if let Err(problem) = denied.note(self.parts, DENIED) {
+            if let Err(problem) = denied.note(self.parts, EFFECT_DENIED) {
                 tracing::warn!(error = %problem, "a refusal could not be journaled");
             }
         }
@@ -329,7 +344,7 @@ impl<'g> Flight<'g> {
     /// Writes that nobody knows whether it happened.
     fn record_doubt(&self, workspace: &Workspace, response: ResponseId, message: String) -> Result<(), RecordError> {
         let message = text(&self.redactor, message);
-        let closed = self.close(IN_DOUBT, &message);
+        let closed = self.close(EFFECT_IN_DOUBT, &message);
         workspace.leave_in_doubt(response, &self.lost(message))?;
         closed
     }
@@ -338,7 +353,7 @@ impl<'g> Flight<'g> {
         let message = text(&self.redactor, message.to_owned());
         let outcome = RecordedOutcome::Failed { kind: code.to_owned(), message: message.clone() };
         let recorded = invocation.workspace.record(record.response, self.recording(outcome));
-        let closed = self.close(FAILED, &message);
+        let closed = self.close(EFFECT_FAILED, &message);
         recorded?;
         closed
     }
@@ -383,7 +398,7 @@ impl Drop for Flight<'_> {
                 self.record_doubt(&invocation.workspace, record.response, message)
             }
             Some(call) => self.record_failure(call, "cancelled", "the call was given up while it ran"),
-            None => self.close(FAILED, "the task was given up while it ran"),
+            None => self.close(EFFECT_FAILED, "the task was given up while it ran"),
         };
         if let Err(error) = written {
             tracing::warn!(%error, "a cancelled effect could not be recorded");

@@ -8,9 +8,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use rote_govern::audit::{DENIED, PREVIEWED};
 use rote_govern::{Redactor, Verdict};
 use rote_home::ToTheEnd;
+use rote_types::event::{EFFECT_DENIED, EFFECT_PREVIEWED};
 use rote_types::{Classify, ResponseId, command};
 use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, meant_reference};
 
@@ -229,7 +229,7 @@ impl Gate {
         if case.admission != Admission::Refused {
             entry.refuse(error.rule().to_owned(), &error.to_string(), &case.redactor);
         }
-        if let Err(problem) = entry.note(&self.parts, DENIED) {
+        if let Err(problem) = entry.note(&self.parts, EFFECT_DENIED) {
             tracing::warn!(error = %problem, "a refusal could not be journaled");
         }
         self.unsent(case, entry, error)
@@ -283,7 +283,7 @@ impl Gate {
         {
             shown.headers.push((name.to_string(), "<a key of rote's own>".to_owned()));
         }
-        entry.note(&self.parts, PREVIEWED)?;
+        entry.note(&self.parts, EFFECT_PREVIEWED)?;
         Ok(Preview {
             method: shown.method,
             url: shown.url,

@@ -2,8 +2,9 @@
 //!
 //! A person settles one as any other; the word is in the journal only, and what a new run does is not changed by it.
 
-use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Word};
+use rote_govern::audit::{EffectRecord, EffectSettled, Word};
 use rote_home::{Durability, Journal, NewEvent, OpenWrite};
+use rote_types::event::EFFECT_SETTLED;
 use rote_types::{ResponseId, WorkspaceIdentity};
 use rote_workspace::Settlement;
 use serde_json::Value;
@@ -92,7 +93,7 @@ pub fn settle_gone(
             workspace: write.workspace,
         };
         let effect = started.and_then(|event| event.effect);
-        events.push(NewEvent { kind: SETTLED, effect, body: serde_json::to_value(body).unwrap_or(Value::Null) });
+        events.push(NewEvent { kind: EFFECT_SETTLED, effect, body: serde_json::to_value(body).unwrap_or(Value::Null) });
     }
     journal.append(now, Durability::Disk, &events)?;
     Ok(())

@@ -11,9 +11,10 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue, header};
 use jiff::Timestamp;
 use rote_govern::Redactor;
-use rote_govern::audit::{EffectRepeated, REPEATED};
+use rote_govern::audit::EffectRepeated;
 use rote_govern::idempotency::{given_key_purpose, key_header, key_purpose};
 use rote_home::{Durability, Journal, NewEvent};
+use rote_types::event::EFFECT_REPEATED;
 use rote_types::{Clock, Effected, ResponseId, Sha256Digest};
 use rote_workspace::{ClaimedKey, Settlement};
 
@@ -194,7 +195,7 @@ impl<'r> Repeats<'r> {
             error: text(self.redactor, lost.to_string()),
         };
         let body = serde_json::to_value(body).unwrap_or_default();
-        let event = NewEvent { kind: REPEATED, effect: Some(self.entry.effect.clone()), body };
+        let event = NewEvent { kind: EFFECT_REPEATED, effect: Some(self.entry.effect.clone()), body };
         self.parts.journal.append(self.parts.clock.now(), Durability::Process, &[event])?;
         Ok(())
     }

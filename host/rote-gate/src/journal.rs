@@ -6,13 +6,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rote_govern::audit::{
-    CONFIRMATION_CONSUMED, CONFIRMATION_REQUESTED, Decision, EffectOutcome, EffectRecord, STARTED, TaskOutcome,
-    TaskRecord, is_guarded,
-};
+use rote_govern::audit::{Decision, EffectOutcome, EffectRecord, TaskOutcome, TaskRecord, is_guarded};
 use rote_govern::idempotency::without_key;
 use rote_govern::{CONFIRM_LIFETIME, Redactor, args_digest, confirm_token, token_hash};
 use rote_home::{Durability, Event, NewEvent, NewToken, TokenBinding, TokenClaim, TokenRefusal};
+use rote_types::event::{APPROVAL_CONSUMED, APPROVAL_REQUESTED, EFFECT_STARTED};
 use rote_types::{AdapterId, ConfirmScope, EffectId, ResponseId, Sha256Digest, TrustRoot};
 use serde_json::{Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -64,8 +62,7 @@ impl<'g> Entry<'g> {
                 Self { effect, writes: record.writes, book: Book::Call { invocation, record } }
             }
             Authority::Task(task) => {
-                let writes = matches!(task, HostTask::Build);
-                Self { effect, writes, book: Book::Task(Box::new(record_of_task(case, task))) }
+                Self { effect, writes: task.writes(), book: Book::Task(Box::new(record_of_task(case, task))) }
             }
         }
     }
@@ -129,12 +126,12 @@ impl<'g> Entry<'g> {
     /// Writes that the effect is about to happen. A read is refused where its number is that of a write that was begun before.
     pub(crate) async fn start(&self, parts: &GateParts) -> Result<(), GateError> {
         if self.writes {
-            return blocking(|| self.append(parts, STARTED, Durability::Disk));
+            return blocking(|| self.append(parts, EFFECT_STARTED, Durability::Disk));
         }
-        let (Some((invocation, record)), None) = (self.call(), self.projected(STARTED)) else {
-            return self.append(parts, STARTED, Durability::Process);
+        let (Some((invocation, record)), None) = (self.call(), self.projected(EFFECT_STARTED)) else {
+            return self.append(parts, EFFECT_STARTED, Durability::Process);
         };
-        let (workspace, events) = (invocation.workspace.identity(), vec![self.event(STARTED)]);
+        let (workspace, events) = (invocation.workspace.identity(), vec![self.event(EFFECT_STARTED)]);
         if workspace.id.is_some() {
             let place = (workspace, record.response);
             let begun = parts.journal.append_unbegun(parts.clock.now(), place, events.clone()).await?;
@@ -278,10 +275,10 @@ impl Entry<'_> {
             let used = json!({
                 "adapter": record.adapter, "tool": record.tool, "token_hash": hash, "scope": word.scope,
             });
-            let used = NewEvent { kind: CONFIRMATION_CONSUMED, effect: Some(self.effect.clone()), body: used };
+            let used = NewEvent { kind: APPROVAL_CONSUMED, effect: Some(self.effect.clone()), body: used };
             let append = || -> Result<(Option<TokenRefusal>, Vec<Event>), GateError> {
                 let now = parts.clock.now();
-                match parts.journal.append_consuming(now, &claim, &[used, self.event(STARTED)])? {
+                match parts.journal.append_consuming(now, &claim, &[used, self.event(EFFECT_STARTED)])? {
                     Ok(events) => Ok((None, events)),
                     Err(refusal) => Ok((Some(refusal), Vec::new())),
                 }
@@ -315,7 +312,7 @@ impl Entry<'_> {
             .checked_add(CONFIRM_LIFETIME)
             .map_err(|error| GateError::Setup { what: "the clock", message: error.to_string() })?;
         parts.journal.put_token(&NewToken { hash, binding, created_at, expires_at })?;
-        waiting.note(parts, CONFIRMATION_REQUESTED)?;
+        waiting.note(parts, APPROVAL_REQUESTED)?;
         project_tokens(parts, &adapter);
         Ok(Minted { token, expires: expires_at })
     }

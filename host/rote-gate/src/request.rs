@@ -6,6 +6,7 @@
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use rote_govern::egress::{Route, Target, match_url};
+use rote_govern::idempotency::key_header;
 use rote_govern::{folded, same_field};
 use rote_request::COOKIE_PARAMETER_HEADER;
 use rote_types::{AuthKind, CallLimits, Tool, command};
@@ -26,7 +27,7 @@ const MAX_HEADER_BYTES: usize = 64 << 10;
 
 /// Headers that only the host sets: credentials, routing, length, and all that is hop-by-hop (RFC 9110 §7.6.1).
 /// Spelled with dashes; [`is_host_only`] reads every mark as one.
-const HOST_ONLY: [&str; 23] = [
+const HOST_ONLY: [&str; 26] = [
     "authorization",
     "cookie",
     "cookie2",
@@ -44,6 +45,9 @@ const HOST_ONLY: [&str; 23] = [
     "forwarded",
     "via",
     "x-real-ip",
+    "x-original-host",
+    "x-original-path",
+    "x-original-uri",
     "x-original-url",
     "x-rewrite-url",
     "x-http-method",
@@ -135,6 +139,7 @@ pub(crate) fn add_headers(claimed: &mut ClaimedRequest, invocation: &Invocation)
         let declared = properties.is_some_and(|all| all.keys().any(|known| same_field(known, name)));
         declared && !OF_THE_ANSWER.iter().any(|known| same_field(known, name))
     };
+    let key = key_header(&invocation.adapter, &invocation.tool);
     for (name, _) in &*invocation.headers {
         let is_one_of = |names: &[&str]| names.iter().any(|known| same_field(known, name));
         let why = match () {
@@ -143,6 +148,10 @@ pub(crate) fn add_headers(claimed: &mut ClaimedRequest, invocation: &Invocation)
             () if names_a_method(name) => "may name another method than the tool's",
             () if names_an_operation(name) => "may name another operation than the tool's",
             () if names_a_credential(name) => return Err(typed_credential(invocation, name)),
+            // As it is spelt it is the key; spelt otherwise it stands beside that of rote, and a server takes either.
+            () if key.is_some_and(|key| same_field(key, name) && !key.eq_ignore_ascii_case(name)) => {
+                "is another spelling of the header that carries the idempotency key"
+            }
             () if is_argument(name) => return Err(typed_argument(invocation, name)),
             () if is_one_of(&OF_THE_BODY) => "says what the body is, which the tool does",
             () => {
@@ -298,6 +307,9 @@ mod tests {
             "X.Original.URL",
             "Content_Length",
             "X-Original-URL",
+            "X_Original_Path",
+            "X-Original-URI",
+            "X-Original-Host",
             "User-Agent",
             "Accept-Encoding",
             "Expect",

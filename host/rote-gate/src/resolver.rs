@@ -45,9 +45,47 @@ impl Resolve for SystemResolver {
         let resolver = self.resolver.get_or_try_init(make).await;
         let resolver = resolver.map_err(|error| ResolveError(format!("no resolver: {error}")))?;
         // The resolver names its query in terms of its own program.
-        let unknown = || ResolveError("no such host is known, or this machine is offline".to_owned());
-        let told = |error: String| if error.contains("no records found") { unknown() } else { ResolveError(error) };
-        let answer = resolver.lookup_ip(name).await.map_err(|error| told(error.to_string()))?;
+        let answer = resolver.lookup_ip(name).await.map_err(|error| {
+            let unknown = || "no such host is known, or this machine is offline".to_owned();
+            ResolveError(if error.is_no_records_found() { unknown() } else { error.to_string() })
+        })?;
         Ok(answer.iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
+    use hickory_resolver::net::runtime::TokioRuntimeProvider;
+    use tokio::net::UdpSocket;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_name_that_nobody_knows_is_told_in_our_words() {
+        let server = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let address = server.local_addr().unwrap();
+        let denies = async {
+            let mut query = [0; 512];
+            loop {
+                let (length, from) = server.recv_from(&mut query).await.unwrap();
+                // RFC 1035 §4.1.1: an answer, and the name does not exist.
+                query[2] |= 0x80;
+                query[3] = 0x83;
+                server.send_to(&query[..length], from).await.unwrap();
+            }
+        };
+        let mut connection = ConnectionConfig::udp();
+        connection.port = address.port();
+        let server = NameServerConfig::new(address.ip(), true, vec![connection]);
+        let config = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
+        let resolver = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default()).build().unwrap();
+        let resolver = SystemResolver { resolver: OnceCell::new_with(Some(resolver)) };
+        tokio::select! {
+            found = resolver.resolve("nobody.example.") => {
+                assert_eq!(found.unwrap_err().0, "no such host is known, or this machine is offline");
+            }
+            () = denies => {}
+        }
     }
 }

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use rote_types::event::{APPROVAL_REQUESTED, EFFECT_DENIED, EFFECT_PREVIEWED, EFFECT_STARTED};
 use rote_types::{
     AdapterId, EffectId, Fingerprint, FlowName, Method, ResponseId, Sha256Digest, ToolDigest, WorkspaceIdentity,
     WorkspaceName,
@@ -14,31 +15,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Risk;
-
-/// An effect was refused; nothing was sent.
-pub const DENIED: &str = "effect.denied";
-/// An effect was described to a person; nothing was sent.
-pub const PREVIEWED: &str = "effect.previewed";
-/// An effect is about to happen.
-pub const STARTED: &str = "effect.started";
-/// An effect happened and its answer is recorded.
-pub const FINISHED: &str = "effect.finished";
-/// An effect was tried and has no answer.
-pub const FAILED: &str = "effect.failed";
-/// A person has to confirm first; a token was minted.
-pub const CONFIRMATION_REQUESTED: &str = "approval.requested";
-/// A token was used up, for the start that follows.
-pub const CONFIRMATION_CONSUMED: &str = "approval.consumed";
-/// A write left and its answer is lost; whether it happened is not known.
-pub const IN_DOUBT: &str = "effect.in_doubt";
-/// A write in doubt is about to be sent once more, with the same idempotency key.
-pub const REPEATED: &str = "effect.repeated";
-/// A person said what came of a write whose outcome was not known.
-pub const SETTLED: &str = "effect.settled";
-/// A person blessed a flow: `flow` is its name, `blessing` the id of the blessing that counts from now on.
-pub const FLOW_BLESSED: &str = "flow.blessed";
-/// A person took the blessing of a flow back.
-pub const FLOW_UNBLESSED: &str = "flow.unblessed";
 
 /// What was decided about a call, as the audit says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -329,8 +305,8 @@ struct Line<'r> {
 #[must_use]
 pub fn is_guarded(kind: &str, decision: Decision) -> bool {
     match kind {
-        DENIED | CONFIRMATION_REQUESTED => true,
-        STARTED | PREVIEWED => decision != Decision::Allow,
+        EFFECT_DENIED | APPROVAL_REQUESTED => true,
+        EFFECT_STARTED | EFFECT_PREVIEWED => decision != Decision::Allow,
         _ => false,
     }
 }
@@ -338,7 +314,7 @@ pub fn is_guarded(kind: &str, decision: Decision) -> bool {
 /// Returns the write guard's line for an event, or `None` for an event that has none.
 #[must_use]
 pub fn write_guard_line(event: JournalLine<'_>) -> Option<GuardLine> {
-    if !matches!(event.kind, DENIED | CONFIRMATION_REQUESTED | STARTED | PREVIEWED) {
+    if !matches!(event.kind, EFFECT_DENIED | APPROVAL_REQUESTED | EFFECT_STARTED | EFFECT_PREVIEWED) {
         return None;
     }
     let record = EffectRecord::deserialize(event.body).ok()?;
@@ -371,6 +347,7 @@ pub fn write_guard_line(event: JournalLine<'_>) -> Option<GuardLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rote_types::event::EFFECT_FINISHED;
     use rote_types::sha256;
 
     fn record(decision: Decision) -> EffectRecord {
@@ -409,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_line_has_every_field_of_the_seed() {
-        let line = line(STARTED, Decision::Audit).unwrap();
+        let line = line(EFFECT_STARTED, Decision::Audit).unwrap();
         assert_eq!((line.adapter.as_str(), line.date.as_str()), ("github", "2026-03-01"));
         let digest = sha256(b"{}");
         let expected = format!(
@@ -426,16 +403,16 @@ mod tests {
 
     #[test]
     fn an_allowed_read_is_silent_and_a_refused_one_is_not() {
-        assert_eq!(line(STARTED, Decision::Allow), None);
-        assert_eq!(line(FINISHED, Decision::Audit), None);
-        assert!(line(DENIED, Decision::Deny).is_some());
-        assert!(line(CONFIRMATION_REQUESTED, Decision::Confirm).is_some());
+        assert_eq!(line(EFFECT_STARTED, Decision::Allow), None);
+        assert_eq!(line(EFFECT_FINISHED, Decision::Audit), None);
+        assert!(line(EFFECT_DENIED, Decision::Deny).is_some());
+        assert!(line(APPROVAL_REQUESTED, Decision::Confirm).is_some());
     }
 
     #[test]
     fn an_event_that_is_no_record_has_no_line() {
         let body = serde_json::json!({ "decision": 1 });
         let at = "2026-03-01T00:00:00Z".parse().unwrap();
-        assert_eq!(write_guard_line(JournalLine { seq: 1, at, kind: STARTED, effect: None, body: &body }), None);
+        assert_eq!(write_guard_line(JournalLine { seq: 1, at, kind: EFFECT_STARTED, effect: None, body: &body }), None);
     }
 }

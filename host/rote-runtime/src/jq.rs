@@ -149,9 +149,46 @@ fn trapped(program: &str, error: &wasmtime::Error, hit: Option<LimitHit>, limits
     if matches!(error.downcast_ref::<Trap>(), Some(Trap::StackOverflow | Trap::MemoryOutOfBounds)) {
         return limit(program, "recursion limit reached".to_owned());
     }
-    let message = clean_line(&error.root_cause().to_string(), SHOWN);
-    if message.contains("fuel") {
+    let message = error.root_cause().to_string();
+    if is_exhausted(&message) {
         return limit(program, format!("output limit of {} bytes reached", limits.output_bytes));
     }
-    QueryError::Engine { message }
+    QueryError::Engine { message: clean_line(&message, SHOWN) }
+}
+
+/// Whether an error of wasmtime says that a guest handed over more than the store lets it: the type of that is its own.
+fn is_exhausted(message: &str) -> bool {
+    message.contains("fuel allocated for hostcalls")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Zeros;
+
+    impl rote_types::Entropy for Zeros {
+        fn fill(&self, buffer: &mut [u8]) {
+            buffer.fill(0);
+        }
+    }
+
+    #[test]
+    fn what_wasmtime_says_of_too_much_data_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = rote_home::Home::open(dir.path()).unwrap();
+        let jq = SandboxedJq::new(Arc::new(Sandbox::new(&home, &Zeros)));
+        let guest = jq.guest().unwrap();
+        let Linked::Query(pre) = &guest.linked else { panic!("another world") };
+        let limits = QueryLimits::default();
+        let state = QueryState { limiter: Limiter::new(limits.memory_bytes) };
+        let mut store = Store::new(&EngineHandle::get().unwrap().engine, state);
+        store.limiter(|state| &mut state.limiter);
+        store.set_hostcall_fuel(1);
+        arm_blocking(&mut store, &CpuMeter::new(limits.time));
+        let run = async { pre.instantiate_async(&mut store).await?.call_run(&mut store, "1", b"null", 100).await };
+        let error = run.now_or_never().unwrap().unwrap_err();
+        assert!(matches!(trapped("1", &error, None, &limits), QueryError::Limit { .. }), "{error:?}");
+    }
 }

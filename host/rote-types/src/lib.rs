@@ -8,6 +8,7 @@ mod command;
 mod conceal;
 mod digest;
 mod error;
+pub mod event;
 mod id;
 mod idempotency;
 mod language;

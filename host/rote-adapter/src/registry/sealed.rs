@@ -12,7 +12,7 @@ use rote_home::{
     Durability, FileMode, Journal, NewEvent, existing_host_key, host_key_after, is_marked, mark, read_capped,
     read_trusted, write_durable,
 };
-use rote_types::{AdapterId, Manifest, did_you_mean, nearest};
+use rote_types::{AdapterId, Manifest, did_you_mean, event, nearest};
 use serde_json::{Value, json};
 
 use super::{Adapters, lock_package};
@@ -79,7 +79,7 @@ impl Adapters {
             manifest.base_url_typed |= manifest.base_url.is_some();
         }
         let ids: Vec<&str> = manifests.iter().map(|manifest| manifest.id.as_str()).collect();
-        self.tell(journal, "adapter.sealed", json!({ "adapters": ids }))?;
+        self.tell(journal, event::ADAPTER_SEALED, json!({ "adapters": ids }))?;
         self.note(format!("adapters of an older rote were taken over and sealed as they are: {}", ids.join(", ")));
         manifests.into_iter().try_for_each(|manifest| self.write_manifest(manifest, key).map(drop))
     }
@@ -129,7 +129,7 @@ impl Adapters {
         let allows = policy.allows_beyond(&told.unwrap_or_default());
         let by = if origin == Origin::File { "file" } else { "command" };
         let body = json!({ "adapter": id, "sha256": digest, "allows": allows, "compared": !lost, "by": by });
-        self.tell(&Journal::open(&self.home, &*self.entropy)?, "policy.changed", body)?;
+        self.tell(&Journal::open(&self.home, &*self.entropy)?, event::POLICY_CHANGED, body)?;
         write_durable(&self.told_file(id), policy.to_json().as_bytes(), FileMode::Private)?;
         self.edit_manifest(id, |manifest| manifest.policies = Some(digest))?;
         if origin == Origin::File {

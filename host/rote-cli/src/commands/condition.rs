@@ -1,11 +1,11 @@
 //! The conditions: commands that answer by exit code, 0 for yes and 1 for no.
 
 use clap::Subcommand;
-use rote_app::{AppError, Comparison, JsonType};
-use rote_types::{ErrorKind, ResponseId};
+use rote_app::{Comparison, JsonType};
+use rote_types::ResponseId;
 
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{CliError, Result};
 use crate::ui::{Report, Ui};
 
 /// Every condition; `rote query` takes them too.
@@ -147,11 +147,7 @@ impl Condition {
             Self::HasSession { endpoint } => Asked::HasSession(endpoint),
             Self::HasVar { name } => Asked::HasVariable(name),
         };
-        // 1 is an answer: whoever could not be asked has not said no.
-        let held = context.session()?.holds(&asked).map_err(|error| match error.kind.exit_code() {
-            1 => AppError { kind: ErrorKind::Usage, ..error },
-            _ => error,
-        })?;
+        let held = context.session()?.holds(&asked).map_err(|error| CliError::Unasked(Box::new(error)))?;
         if let Some(why) = &held.unlogged {
             ui.talk(&format!("note: the condition is not in the log: {why}"));
         }

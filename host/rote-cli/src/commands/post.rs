@@ -101,7 +101,7 @@ impl From<RpcFailure> for Failure {
 impl From<CliError> for Failure {
     fn from(error: CliError) -> Self {
         match error {
-            CliError::App(error) => RpcFailure::from(*error).into(),
+            CliError::App(error) | CliError::Unasked(error) => RpcFailure::from(*error).into(),
             CliError::Words(error) => RpcFailure::from(AppError::new(ErrorKind::Usage, error.to_string())).into(),
             CliError::BrokenPipe => Self::BrokenPipe,
         }

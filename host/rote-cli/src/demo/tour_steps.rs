@@ -1,5 +1,6 @@
 //! The tour, step by step. Each step types what a person would and checks what it claims.
 
+use rote_types::event::EFFECT_STARTED;
 use serde_json::Value;
 
 use super::promises;
@@ -101,7 +102,7 @@ fn write(stage: &mut Stage<'_, '_>) -> Result<()> {
     let ran = stage.typed(&[&words[..], &["-p", "body=Seen by triage."]].concat(), 2)?;
     let events = stage.quiet(&["audit", "tail", "--json"], "");
     let logged = events.json("/data").as_array().is_some_and(|events| {
-        events.iter().any(|event| event["kind"] == "effect.started" && event["body"]["tool"] == "addComment")
+        events.iter().any(|event| event["kind"] == EFFECT_STARTED && event["body"]["tool"] == "addComment")
     });
     let sent = last_target(stage);
     let holds = ran.code == 0 && logged && sent.starts_with("POST /v1/projects/atlas/issues/");
@@ -226,7 +227,7 @@ fn audit(stage: &mut Stage<'_, '_>) -> Result<()> {
     let writes = stage.server.requests().iter().filter(|request| request.method != "GET").count();
     let tail = stage.quiet(&["audit", "tail", "-n", "1000", "--json"], "");
     let started = tail.json("/data").as_array().map_or(0, |events| {
-        let write = |event: &&Value| event["kind"] == "effect.started" && event["body"]["method"] != "GET";
+        let write = |event: &&Value| event["kind"] == EFFECT_STARTED && event["body"]["method"] != "GET";
         events.iter().filter(write).count()
     });
     let holds = ran.code == 0 && started == writes;

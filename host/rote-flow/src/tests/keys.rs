@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use rote_govern::audit::{EffectSettled, SETTLED, Said, Word};
+use rote_govern::audit::{EffectSettled, Said, Word};
+use rote_types::event::EFFECT_SETTLED;
 use rote_types::{ResponseId, RunLimits, WorkspaceName};
 use rote_workspace::{Settled, Settlement, Workspace};
 use serde_json::json;
@@ -244,7 +245,7 @@ fn half_say(
         word,
     };
     let body = serde_json::to_value(said).unwrap();
-    let event = rote_home::NewEvent { kind: SETTLED, effect, body };
+    let event = rote_home::NewEvent { kind: EFFECT_SETTLED, effect, body };
     journal.append(fixture.now(), rote_home::Durability::Disk, &[event]).unwrap();
     identity
 }

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rote_govern::Verdict;
-use rote_govern::audit::{EffectSettled, SETTLED, Said, Word};
+use rote_govern::audit::{EffectSettled, Said, Word};
+use rote_types::event::EFFECT_SETTLED;
 use rote_types::{AuthKind, Classify, ErrorKind, KeyHeader, Method, ResponseId};
 use rote_workspace::{ResponseState, Settled, Settlement};
 use serde_json::json;
@@ -91,6 +92,23 @@ async fn send(world: &World, call: &Invocation) -> Result<rote_types::ResponseRe
 
 fn state(world: &World, call: &Invocation) -> ResponseState {
     world.workspace.summary(call.response).unwrap().state
+}
+
+#[tokio::test]
+async fn a_header_that_servers_take_for_that_of_the_key_is_refused() {
+    let server = Picky::start(&[CREATED]).await;
+    let world = World::new();
+    let surface = declared(&server.base);
+    let with =
+        |name: &str| Invocation { headers: [(name.to_owned(), "mine".to_owned())].into(), ..post(&world, &surface) };
+    for name in ["idempotency_key", "Idempotency.Key", "IDEMPOTENCY_KEY"] {
+        let error = send(&world, &with(name)).await.unwrap_err();
+        let why = "is another spelling of the header that carries the idempotency key";
+        assert_eq!(error.to_string(), format!("header `{name}` {why}"));
+    }
+    assert_eq!(server.keys().len(), 0);
+    send(&world, &with("idempotency-key")).await.unwrap();
+    assert_eq!(server.keys(), [Some("mine".to_owned())]);
 }
 
 #[tokio::test]
@@ -379,7 +397,7 @@ async fn a_repetition_that_a_person_forestalls_is_not_sent_and_leaves_no_doubt_o
         answer: None,
         word: Some(Word { by: "ann".to_owned(), attended: true }),
     };
-    let event = rote_home::NewEvent { kind: SETTLED, effect, body: serde_json::to_value(said).unwrap() };
+    let event = rote_home::NewEvent { kind: EFFECT_SETTLED, effect, body: serde_json::to_value(said).unwrap() };
     let now = rote_types::Clock::now(&*world.clock);
     world.journal.append(now, rote_home::Durability::Disk, &[event]).unwrap();
     let second = post(&world, &surface);

@@ -4,6 +4,9 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use rote_types::event::{
+    EFFECT_SETTLED, EFFECT_STARTED, FLOW_BLESSED, FLOW_RELEASED, FLOW_REMOVED, FLOW_UNBLESSED, TRUST_CHANGED,
+};
 use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -23,14 +26,6 @@ pub(super) const BEHIND_RESPONSE: &str = "CASE WHEN json_valid(body_json) THEN j
     AND (CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.workspace_id') END IS ?3 OR substr(ts, 1, 19) >= ?4) \
     ORDER BY seq";
 
-/// The workspaces in which a tree of runs wrote, by the index `events_of_run`, which has the same words.
-pub(super) const OF_RUN: &str = "SELECT DISTINCT json_extract(body_json, '$.workspace'), json_extract(body_json, '$.workspace_id') \
-    FROM events WHERE kind = 'effect.started' \
-    AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.writes') END \
-    AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.run') END = ?1 \
-    AND CASE WHEN json_valid(body_json) THEN \
-      coalesce(json_extract(body_json, '$.call_digest'), json_extract(body_json, '$.args_digest')) END IN (?2, ?3)";
-
 impl Journal {
     /// Returns the newest `effect.started` of a response, if there is one.
     ///
@@ -47,7 +42,7 @@ impl Journal {
         workspace: &WorkspaceIdentity,
         response: ResponseId,
     ) -> Result<Option<Event>, HomeError> {
-        let tail = format!("WHERE kind = 'effect.started' AND {OF_RESPONSE}");
+        let tail = format!("WHERE kind = '{EFFECT_STARTED}' AND {OF_RESPONSE}");
         Ok(self.select_in(connection, &tail, place(workspace, response))?.pop())
     }
 
@@ -64,7 +59,7 @@ impl Journal {
     ) -> Result<Vec<Event>, HomeError> {
         let (name, last, id) = place(workspace, last);
         let second = since.to_string().chars().take(19).collect::<String>();
-        let tail = format!("WHERE kind = 'effect.started' AND {BEHIND_RESPONSE}");
+        let tail = format!("WHERE kind = '{EFFECT_STARTED}' AND {BEHIND_RESPONSE}");
         let mut found = self.select(&tail, (name, last, id, second))?;
         found.retain(|event| event.body["workspace_id"].as_str() == id || event.began() > since);
         Ok(found)
@@ -75,7 +70,7 @@ impl Journal {
     /// # Errors
     /// As [`Journal::read`].
     pub fn settled(&self, workspace: &WorkspaceIdentity, response: ResponseId) -> Result<Option<Event>, HomeError> {
-        let tail = format!("WHERE kind = 'effect.settled' AND {OF_RESPONSE}");
+        let tail = format!("WHERE kind = '{EFFECT_SETTLED}' AND {OF_RESPONSE}");
         Ok(self.select(&tail, place(workspace, response))?.pop())
     }
 
@@ -86,9 +81,9 @@ impl Journal {
     pub fn all_started(&self, workspace: &WorkspaceIdentity) -> Result<BTreeSet<ResponseId>, HomeError> {
         let read = || -> Result<BTreeSet<ResponseId>, rusqlite::Error> {
             let connection = self.connection();
-            let sql = "SELECT body_json FROM events NOT INDEXED WHERE kind = 'effect.started' ORDER BY seq";
+            let sql = "SELECT body_json FROM events NOT INDEXED WHERE kind = ?1 ORDER BY seq";
             let mut statement = connection.prepare_cached(sql)?;
-            let mut rows = statement.query([])?;
+            let mut rows = statement.query([EFFECT_STARTED])?;
             let mut numbers = BTreeSet::new();
             while let Some(row) = rows.next()? {
                 let Ok(body) = serde_json::from_str::<serde_json::Value>(row.get_ref(0)?.as_str()?) else { continue };
@@ -116,7 +111,7 @@ impl Journal {
         let [one, other] = digests.map(|digest| digest.to_string());
         let read = || -> Result<Vec<(String, Option<String>)>, rusqlite::Error> {
             let connection = self.connection();
-            let mut statement = connection.prepare_cached(OF_RUN)?;
+            let mut statement = connection.prepare_cached(&of_run())?;
             statement.query_map((run, one, other), |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
         let found = read().map_err(self.failed("read"))?;
@@ -140,7 +135,7 @@ impl Journal {
     /// # Errors
     /// As [`Journal::read`].
     pub fn last_of_trust(&self) -> Result<Option<Event>, HomeError> {
-        Ok(self.select(OF_TRUST, ())?.pop())
+        Ok(self.select(&of_trust(), ())?.pop())
     }
 
     /// Returns every `flow.released` of a flow, oldest first. Goes through the whole chain.
@@ -148,9 +143,9 @@ impl Journal {
     /// # Errors
     /// As [`Journal::read`].
     pub fn releases_of(&self, flow: &FlowName) -> Result<Vec<Event>, HomeError> {
-        let tail = "WHERE kind = 'flow.released' \
+        let tail = "WHERE kind = ?2 \
                     AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.flow') END = ?1 ORDER BY seq";
-        self.select(tail, (flow.as_str(),))
+        self.select(tail, (flow.as_str(), FLOW_RELEASED))
     }
 
     /// Returns the newest event that says how the blessing of a flow stands: `flow.blessed`, `flow.unblessed` or
@@ -159,7 +154,7 @@ impl Journal {
     /// # Errors
     /// As [`Journal::read`].
     pub fn last_of_blessing(&self, flow: &FlowName) -> Result<Option<Event>, HomeError> {
-        Ok(self.select(OF_BLESSING, (flow.as_str(),))?.pop())
+        Ok(self.select(&of_blessing(), (flow.as_str(),))?.pop())
     }
 }
 
@@ -168,10 +163,28 @@ fn place(workspace: &WorkspaceIdentity, response: ResponseId) -> (&str, i64, Opt
     (workspace.name.as_str(), signed(response.0), workspace.id.as_deref())
 }
 
+/// The workspaces in which a tree of runs wrote, by the index `events_of_run`, which has the same words.
+pub(super) fn of_run() -> String {
+    format!(
+        "SELECT DISTINCT json_extract(body_json, '$.workspace'), json_extract(body_json, '$.workspace_id') \
+         FROM events WHERE kind = '{EFFECT_STARTED}' \
+         AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.writes') END \
+         AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.run') END = ?1 \
+         AND CASE WHEN json_valid(body_json) THEN \
+           coalesce(json_extract(body_json, '$.call_digest'), json_extract(body_json, '$.args_digest')) END IN (?2, ?3)"
+    )
+}
+
 /// The words of the index `events_trust`, without which it is not used.
-pub(super) const OF_TRUST: &str = "WHERE kind = 'trust.changed' ORDER BY seq DESC LIMIT 1";
+pub(super) fn of_trust() -> String {
+    format!("WHERE kind = '{TRUST_CHANGED}' ORDER BY seq DESC LIMIT 1")
+}
 
 /// The words of the index `blessings_of_flow`, without which it is not used.
-pub(super) const OF_BLESSING: &str = "WHERE kind IN ('flow.blessed', 'flow.unblessed', 'flow.removed') \
-                                      AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.flow') END = ?1 \
-                                      ORDER BY seq DESC LIMIT 1";
+pub(super) fn of_blessing() -> String {
+    format!(
+        "WHERE kind IN ('{FLOW_BLESSED}', '{FLOW_UNBLESSED}', '{FLOW_REMOVED}') \
+         AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.flow') END = ?1 \
+         ORDER BY seq DESC LIMIT 1"
+    )
+}

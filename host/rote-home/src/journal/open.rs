@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rote_types::event::{EFFECT_FAILED, EFFECT_FINISHED, EFFECT_SETTLED, EFFECT_STARTED, RUN_FINISHED, RUN_STARTED};
 use rote_types::{AdapterId, Effected, FlowName, ResponseId, Sha256Digest, WorkspaceIdentity, WorkspaceName};
 use rusqlite::{Connection, Params, Row};
 use serde_json::Value;
@@ -85,7 +86,7 @@ pub(super) const PUT_WRITE: &str = "INSERT OR REPLACE INTO open_writes \
 
 /// The kinds of events that say what is open.
 pub(super) const FOLLOWED: [&str; 6] =
-    ["run.started", "run.finished", "effect.started", "effect.finished", "effect.failed", "effect.settled"];
+    [RUN_STARTED, RUN_FINISHED, EFFECT_STARTED, EFFECT_FINISHED, EFFECT_FAILED, EFFECT_SETTLED];
 
 /// Takes over what an event says of what is open: one of [`FOLLOWED`].
 pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), rusqlite::Error> {
@@ -93,7 +94,7 @@ pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), r
     let Some(id) = text("workspace_id") else { return Ok(()) };
     let response = || event.body["response"].as_i64();
     match event.kind {
-        "run.started" => {
+        RUN_STARTED => {
             let (Some(workspace), Some(flow), Some(parameters)) =
                 (text("workspace"), text("flow"), text("parameters_digest"))
             else {
@@ -103,24 +104,24 @@ pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), r
                 "INSERT OR REPLACE INTO open_runs (workspace_id, workspace, flow, parameters) VALUES (?1, ?2, ?3, ?4)";
             one_row(transaction.prepare_cached(sql)?.execute((id, workspace, flow, parameters))?)?;
         }
-        "run.finished" => {
+        RUN_FINISHED => {
             transaction.prepare_cached("DELETE FROM open_runs WHERE workspace_id = ?1")?.execute([id])?;
             // Its flow was told of them, and ended well.
             let sql = "DELETE FROM open_writes WHERE workspace_id = ?1 AND run IS NOT ''";
             transaction.prepare_cached(sql)?.execute([id])?;
         }
-        "effect.started" if event.body["writes"] == true => {
+        EFFECT_STARTED if event.body["writes"] == true => {
             let (Some(workspace), Some(response)) = (text("workspace"), response()) else { return Ok(()) };
             let run = text("flow").map_or(Some(BY_HAND), |_| text("run"));
             let call = (text("adapter"), text("tool"), call_digest(text));
             let row = (id, response, workspace, run, call.0, call.1, call.2);
             one_row(transaction.prepare_cached(PUT_WRITE)?.execute(row)?)?;
         }
-        "effect.failed" | "effect.settled" => {
+        EFFECT_FAILED | EFFECT_SETTLED => {
             let sql = "DELETE FROM open_writes WHERE workspace_id = ?1 AND response = ?2";
             transaction.prepare_cached(sql)?.execute((id, response()))?;
         }
-        "effect.finished" if is_recorded(&event.body) => {
+        EFFECT_FINISHED if is_recorded(&event.body) => {
             let sql = "DELETE FROM open_writes WHERE workspace_id = ?1 AND response = ?2 AND (?3 OR run = '')";
             transaction.prepare_cached(sql)?.execute((id, response(), is_told(&event.body)))?;
         }
@@ -150,7 +151,7 @@ type Begun = BTreeMap<(Option<String>, WorkspaceName, u64), OpenWrite>;
 /// Takes over what an event says of writes of some workspaces, also of those that no flow made.
 fn take_over(begun: &mut Begun, names: &BTreeSet<WorkspaceName>, kind: &str, body: &Value) {
     let id = body["workspace_id"].as_str();
-    if kind == "run.finished" {
+    if kind == RUN_FINISHED {
         begun.retain(|(of, _, _), write| !write.of_flow || id.is_none() || of.as_deref() != id);
         return;
     }
@@ -160,15 +161,15 @@ fn take_over(begun: &mut Begun, names: &BTreeSet<WorkspaceName>, kind: &str, bod
     let place = (id.map(str::to_owned), name.clone(), response);
     match kind {
         // An event of before does not say whether it writes, and may.
-        "effect.started" if body["writes"] != false => {
+        EFFECT_STARTED if body["writes"] != false => {
             let workspace = WorkspaceIdentity { name, id: place.0.clone() };
             let text = |name: &str| body[name].as_str();
             let call = OpenCall::read(text("adapter"), text("tool"), call_digest(text));
             let (response, of_flow) = (ResponseId(response), body["flow"].is_string());
             begun.insert(place, OpenWrite { workspace, response, of_flow, root: None, call });
         }
-        "effect.failed" | "effect.settled" => drop(begun.remove(&place)),
-        "effect.finished" => {
+        EFFECT_FAILED | EFFECT_SETTLED => drop(begun.remove(&place)),
+        EFFECT_FINISHED => {
             let ends =
                 if begun.get(&place).is_some_and(|write| write.of_flow) { is_told(body) } else { is_recorded(body) };
             if ends {

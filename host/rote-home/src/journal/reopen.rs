@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 
+use rote_types::event::JOURNAL_RESTARTED;
 use rote_types::{ResponseId, WorkspaceName};
 use rusqlite::{Connection, Row};
 
 use super::open::{FOLLOWED, PUT_WRITE, follow};
-use super::restart::RESTARTED;
 use super::{Durability, Journal, NewEvent, OPEN};
 use crate::HomeError;
 
@@ -76,7 +76,7 @@ fn difference(connection: &Connection) -> Result<OpenDifference, rusqlite::Error
     let said = Connection::open_in_memory()?;
     said.execute_batch(OPEN)?;
     replay(connection, &said)?;
-    let restarted = connection.prepare("SELECT 1 FROM events WHERE kind = ?1 LIMIT 1")?.exists([RESTARTED])?;
+    let restarted = connection.prepare("SELECT 1 FROM events WHERE kind = ?1 LIMIT 1")?.exists([JOURNAL_RESTARTED])?;
     let (said_runs, runs) = (rows(&said, RUNS, run)?, rows(connection, RUNS, run)?);
     let (mut said_writes, writes) = (rows(&said, WRITES, write)?, rows(connection, WRITES, write)?);
     // A journal of before took over the writes of those runs only that are open.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_types::Entropy;
+use rote_types::event::JOURNAL_RESTARTED;
 use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -23,8 +24,6 @@ use super::{
 };
 use crate::{Home, HomeError, host_key, lock};
 
-/// The first event of a chain that took the place of another.
-pub(super) const RESTARTED: &str = "journal.restarted";
 /// Most chains that are kept.
 const MAX_KEPT: u32 = 1_000;
 /// How long one waits for another restart.
@@ -89,7 +88,7 @@ impl Journal {
             let table = put_aside(transaction).map_err(journal.failed("put aside the events of"))?;
             let kept = file.unwrap_or(table);
             body.insert("kept".to_owned(), json!(kept));
-            let mut events = vec![NewEvent { kind: RESTARTED, effect: None, body: Value::Object(body) }];
+            let mut events = vec![NewEvent { kind: JOURNAL_RESTARTED, effect: None, body: Value::Object(body) }];
             events.extend(open);
             Ok((kept, chain::append(transaction, &journal.path, &key, start, at, &events)?))
         })?;

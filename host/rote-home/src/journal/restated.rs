@@ -5,6 +5,7 @@
 //! where it says the same.
 
 use rote_types::EffectId;
+use rote_types::event::{EFFECT_STARTED, RUN_STARTED};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Map, Value, json};
 
@@ -56,10 +57,12 @@ fn runs(connection: &Connection) -> Result<Vec<NewEvent>, rusqlite::Error> {
     rows.map(|row| {
         let mut body = row?;
         let of_run = |old: &Old| same(&old.body, &body);
-        let tail = "WHERE kind = 'run.started' AND CASE WHEN json_valid(body_json) THEN \
-                    json_extract(body_json, '$.workspace_id') END = ?1 ORDER BY seq DESC LIMIT 1";
-        let old = old(connection, tail, [body["workspace_id"].as_str()])?.filter(of_run);
-        Ok(said_again("run.started", &mut body, old))
+        let tail = format!(
+            "WHERE kind = '{RUN_STARTED}' AND CASE WHEN json_valid(body_json) THEN \
+             json_extract(body_json, '$.workspace_id') END = ?1 ORDER BY seq DESC LIMIT 1"
+        );
+        let old = old(connection, &tail, [body["workspace_id"].as_str()])?.filter(of_run);
+        Ok(said_again(RUN_STARTED, &mut body, old))
     })
     .collect()
 }
@@ -92,7 +95,7 @@ fn writes(connection: &Connection) -> Result<Vec<NewEvent>, rusqlite::Error> {
     })?;
     rows.map(|row| {
         let mut body = row?;
-        let tail = format!("WHERE kind = 'effect.started' AND {OF_RESPONSE}");
+        let tail = format!("WHERE kind = '{EFFECT_STARTED}' AND {OF_RESPONSE}");
         let place = (body["workspace"].as_str(), body["response"].as_i64(), body["workspace_id"].as_str());
         let of_write = |old: &Old| {
             let otherwise = ["flow", "args_digest"];
@@ -103,7 +106,7 @@ fn writes(connection: &Connection) -> Result<Vec<NewEvent>, rusqlite::Error> {
                 && old.body.get("flow").is_some_and(Value::is_string) == body.contains_key("flow")
         };
         let old = old(connection, &tail, place)?.filter(of_write);
-        Ok(said_again("effect.started", &mut body, old))
+        Ok(said_again(EFFECT_STARTED, &mut body, old))
     })
     .collect()
 }

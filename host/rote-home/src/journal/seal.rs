@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use rote_types::Entropy;
+use rote_types::{Entropy, event};
 use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::json;
@@ -21,10 +21,6 @@ use crate::{Durability, Home, HomeError};
 
 /// Purpose of the host key.
 pub(super) const KEY: &str = "journal";
-/// The first event with a key behind those without.
-const KEYED: &str = "journal.keyed";
-/// Events were lost when the machine stopped.
-const LOST: &str = "journal.lost";
 
 /// Why a journal is not the one that was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -203,12 +199,16 @@ impl Seal {
             let breach = follow(connection, held.key, from).map_err(failed)?;
             breach.map_or(Ok(()), |breach| Err(self.breached(breach)))?;
             if let Some((first, last)) = lost {
-                due.push(NewEvent { kind: LOST, effect: None, body: json!({ "first": first, "last": last }) });
+                due.push(NewEvent {
+                    kind: event::JOURNAL_LOST,
+                    effect: None,
+                    body: json!({ "first": first, "last": last }),
+                });
             }
         }
         if head.seq > 0 && head.seq + 1 == record.keyed_from {
             let body = json!({ "events": head.seq, "head": head.hash });
-            due.push(NewEvent { kind: KEYED, effect: None, body });
+            due.push(NewEvent { kind: event::JOURNAL_KEYED, effect: None, body });
         }
         Ok(Admitted { head, due })
     }

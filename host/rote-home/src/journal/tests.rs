@@ -1,5 +1,6 @@
 //! Tests of the journal: the chain, several writers, tokens.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rote_types::WorkspaceIdentity;
@@ -400,13 +401,13 @@ fn how_a_blessing_stands_is_one_read_of_an_index() {
     assert_eq!(journal.last_of_blessing(&flow).unwrap().unwrap().kind, "flow.blessed");
     tell("flow.removed", "say");
     assert_eq!(journal.last_of_blessing(&flow).unwrap().unwrap().kind, "flow.removed");
-    let sql = format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM events {}", find::OF_BLESSING);
+    let sql = format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM events {}", find::of_blessing());
     let plan: String = journal.connection().query_row(&sql, ["say"], |row| row.get(3)).unwrap();
     assert!(plan.contains("USING INDEX blessings_of_flow"), "{plan}");
-    let sql = format!("EXPLAIN QUERY PLAN {}", find::OF_RUN);
+    let sql = format!("EXPLAIN QUERY PLAN {}", find::of_run());
     let plan: String = journal.connection().query_row(&sql, ("", "", ""), |row| row.get(3)).unwrap();
     assert!(plan.contains("USING INDEX events_of_run (<expr>=? AND <expr>=?)"), "{plan}");
-    let sql = format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM events {}", find::OF_TRUST);
+    let sql = format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM events {}", find::of_trust());
     let plan: String = journal.connection().query_row(&sql, [], |row| row.get(3)).unwrap();
     assert!(plan.contains("USING INDEX events_trust"), "{plan}");
 }
@@ -471,6 +472,15 @@ fn a_journal_says_when_its_chain_began_and_a_new_one_began_later() {
     tamper(&home, "DELETE FROM events WHERE seq = 2");
     Journal::restart(&home, &Fixed(7), at(8), serde_json::Map::new()).unwrap().unwrap();
     assert_eq!(open(&home).began().unwrap(), Some(at(8)));
+}
+
+/// The steps of [`MIGRATIONS`] keep the texts of their time, so that these must stay the kinds.
+#[test]
+fn the_kinds_in_the_steps_of_the_database_are_those_of_today() {
+    let is_kind = |text: &&str| text.contains('.') && text.chars().all(|c| c.is_ascii_lowercase() || "._".contains(c));
+    let kinds: BTreeSet<&str> = MIGRATIONS.iter().flat_map(|step| step.split('\'')).filter(is_kind).collect();
+    assert!(kinds.contains("effect.started") && kinds.contains("flow.blessed"), "{kinds:?}");
+    assert!(kinds.iter().all(|kind| rote_types::event::ALL.contains(kind)), "{kinds:?}");
 }
 
 #[test]

@@ -4,13 +4,12 @@
 //! either: a row counts with a MAC under the journal's key, and a token that the journal has as consumed stays used.
 
 use jiff::{SignedDuration, Timestamp};
+use rote_types::event::APPROVAL_CONSUMED;
 use rote_types::{AdapterId, ConfirmScope, Sha256Digest, TrustChange, TrustRoot};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::anchor::Key;
 
-/// The kind of the event with which a token is used up (`rote_govern::audit::CONFIRMATION_CONSUMED`).
-const CONSUMED: &str = "approval.consumed";
 /// How long an expired token is kept, so that using it late says "expired" and not "unknown": one hour.
 const KEEP_EXPIRED_US: i64 = 3_600_000_000;
 
@@ -187,7 +186,7 @@ fn consumed_at(
         if at.is_some_and(|at| at < created_at) {
             break;
         }
-        if row.get_ref(1)?.as_str()? == CONSUMED && row.get_ref(2)?.as_str()?.contains(&hash) {
+        if row.get_ref(1)?.as_str()? == APPROVAL_CONSUMED && row.get_ref(2)?.as_str()?.contains(&hash) {
             return Ok(Some(at.unwrap_or(Timestamp::UNIX_EPOCH)));
         }
     }

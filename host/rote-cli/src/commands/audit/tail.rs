@@ -2,6 +2,7 @@
 
 use clap::Args;
 use rote_app::{AuditEvent, OpenTask};
+use rote_types::event;
 use serde_json::Value;
 
 use crate::context::Context;
@@ -43,8 +44,8 @@ fn what(event: &AuditEvent) -> String {
         kind if kind.starts_with("effect.") && event.body["task"].is_string() => {
             &["task", "decision", "url", "program", "folder", "status", "exit_code", "error", "reason"]
         }
-        "effect.in_doubt" => &["workspace", "response", "error"],
-        "effect.repeated" => &["workspace", "response", "attempt", "error"],
+        event::EFFECT_IN_DOUBT => &["workspace", "response", "error"],
+        event::EFFECT_REPEATED => &["workspace", "response", "attempt", "error"],
         kind if kind.starts_with("effect.") => &["decision", "method", "status", "outcome", "error", "reason"],
         kind if kind.starts_with("approval.") => &["decision", "method", "workspace", "reason"],
         kind if kind.starts_with("run.") => &["flow", "version", "workspace", "error"],
