@@ -41,6 +41,7 @@ mod totals;
 mod variables;
 mod words;
 mod world;
+mod written;
 
 use std::sync::Arc;
 

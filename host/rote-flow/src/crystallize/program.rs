@@ -6,7 +6,6 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::context::names_id;
-use super::path::path_of;
 
 /// What a piece of a program is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,20 +175,6 @@ pub(crate) fn made_list(program: &str) -> Option<(&str, &str)> {
         }
     }
     None
-}
-
-/// Whether a number is written with two digits behind the point: `48.20`.
-pub(crate) fn has_hundredths(text: &str) -> bool {
-    text.rsplit_once('.').is_some_and(|(_, rest)| rest.len() == 2)
-}
-
-/// The program that writes the number that another one gives with two digits behind the point.
-pub(crate) fn with_hundredths(jq: &str) -> String {
-    // What is only a path stays one, so that it can be told of which item of a list it is.
-    let jq = if path_of(jq).is_some() { jq.to_owned() } else { format!("({jq})") };
-    format!(
-        "{jq} | (. * 100 | round) | (if . < 0 then \"-\" else \"\" end) + (fabs | (if . >= 1e15 then error(\"an amount of that size has no hundredths\") else tostring end) | (if length < 3 then \"00\"[length - 1:] + . else . end) | .[:length - 2] + \".\" + .[length - 2:])"
-    )
 }
 
 /// Every text that it holds: values, names of fields, what stands around an interpolation. All of it where it cannot be read.
