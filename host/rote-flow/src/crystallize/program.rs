@@ -337,6 +337,16 @@ pub(crate) fn names(program: &str, words: &[&str]) -> bool {
     tokens(program).is_some_and(|tokens| tokens.iter().any(|token| words.contains(&&program[token.range.clone()])))
 }
 
+/// Whether it reckons a number of others and does not round it.
+pub(crate) fn reckons(program: &str) -> bool {
+    let Some(mut tokens) = tokens(program) else { return false };
+    tokens.retain(|token| token.kind != Kind::Space);
+    let text = |at: usize| tokens.get(at).map_or("", |token| &program[token.range.clone()]);
+    let is_sign = |at: usize| at == 0 || ["[", ":", "(", ",", "|"].contains(&text(at - 1));
+    let reckons = |at: usize| ["+", "*", "/", "add"].contains(&text(at)) || text(at) == "-" && !is_sign(at);
+    (0..tokens.len()).any(reckons) && !names(program, &["round"])
+}
+
 /// Whether it names a variable.
 pub(crate) fn names_variable(program: &str, name: &str) -> bool {
     let Some(tokens) = tokens(program) else { return program.contains(&format!("${name}")) };
@@ -419,6 +429,20 @@ mod tests {
             assert_eq!(told, found, "{program}");
             let stands = |one: &Compared| one.value.to_string().as_str() == &program[one.range.clone()];
             assert!(all.iter().all(stands));
+        }
+    }
+
+    #[test]
+    fn what_reckons_is_not_a_position_or_what_rounds() {
+        for (program, wanted) in [
+            ("[.a[].b] | add", true),
+            (".a * 2", true),
+            (".a - .b", true),
+            (".a[-1].b", false),
+            ("\"+\"", false),
+            (".a * 100 | round / 100", false),
+        ] {
+            assert_eq!(reckons(program), wanted, "{program}");
         }
     }
 

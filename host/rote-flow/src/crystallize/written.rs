@@ -55,22 +55,23 @@ impl Written {
         Some(Self { number, decimals: rest.len(), point: point.map_or('.', |(_, mark)| mark), group })
     }
 
-    /// Whether it is written with marks, and not of digits alone.
-    fn is_marked(&self) -> bool {
-        self.group.is_some() || self.decimals > 0
+    /// Whether it is of digits alone.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.group.is_none() && self.decimals == 0
     }
 
-    /// The programs that write so what another one gives, the plainest first: which of them does is to be tried.
-    pub(crate) fn programs(&self, jq: &str) -> Vec<String> {
-        let plain = [jq.to_owned(), rounded(jq, 8)].into_iter().filter(|_| self.group.is_none() && self.point == '.');
-        let plain = plain.filter(|_| self.decimals < 2);
-        let fixed = (self.decimals > 0 || self.group.is_some()).then(|| self.fixed(jq));
-        plain.chain(fixed).collect()
-    }
-
-    fn fixed(&self, jq: &str) -> String {
+    /// The program that writes so what another one gives; a fraction of one digit may have more in another run.
+    pub(crate) fn program(&self, jq: &str) -> String {
+        if self.group.is_none() && self.point == '.' && self.decimals < 2 {
+            return trimmed(&rounded(jq, 8));
+        }
         written(jq, self.decimals, self.point, self.group)
     }
+}
+
+/// The program that writes `80` where another one gives `80.0`.
+pub(crate) fn trimmed(jq: &str) -> String {
+    format!("{jq} | if . == round then round else . end")
 }
 
 /// The program that rounds what another one gives: decimal fractions added up as binary ones are not exact.
@@ -122,7 +123,7 @@ pub(crate) fn amounts(text: &str) -> impl Iterator<Item = (Range<usize>, Written
     let word = |c: char| c.is_ascii_alphanumeric() || ".,_-".contains(c);
     let words = text.split(move |c| !word(c)).filter_map(move |word| {
         let amount = word.trim_matches(|c: char| ".,".contains(c));
-        let written = Written::of(amount).filter(Written::is_marked)?;
+        let written = Written::of(amount).filter(|one| !one.is_plain())?;
         let start = amount.as_ptr() as usize - text.as_ptr() as usize;
         Some((start..start + amount.len(), written))
     });

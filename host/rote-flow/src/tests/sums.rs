@@ -1,5 +1,6 @@
 //! Totals that no query printed: typed off a list by hand, as an argument or in a text.
 
+use rote_types::QueryEngine as _;
 use serde_json::{Value, json};
 
 use super::reckoned::{answered, words};
@@ -121,4 +122,48 @@ async fn a_total_that_a_query_printed_is_one_question() {
     tale.query(1, "[.orders[].total] | add");
     tale.call("createIssue", json!({"text": "Total 1741.25"}), json!({"id": 900})).await;
     assert_eq!(open(&tale.made(&[]).await), ["source:s2/text"]);
+}
+
+#[tokio::test]
+async fn a_whole_number_that_an_answer_has_with_a_point_is_written_as_it_was_typed() {
+    for (write, place, id, word) in [
+        (json!({"text": "Pay 80 EUR now"}), "text", "source:s2/text", "taken"),
+        (json!({"amount": "80"}), "amount", "source:s2/amount", "@1{.total}"),
+        (json!({"amount": 80}), "amount", "source:s2/amount", "@1{.total}"),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "total": 80.0})).await;
+        tale.call("createIssue", write.clone(), json!({"id": 900})).await;
+        let made = answered(&tale, &[], &[(id, word)]).await;
+        let sent = steps(&made)["s2"][place].to_string();
+        assert!(sent.contains(".total") && open(&made).is_empty(), "{write}: {sent}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_reckoned_into_a_text_is_rounded_as_it_was_written() {
+    for (program, sent, wanted) in [
+        (".items[0].price + .items[1].price", "0.75", "0.30"),
+        (".items[0].price * 2", "0.5", "0.2"),
+        (".items[0].price", "0.25", "0.1"),
+    ] {
+        let mut tale = Tale::new();
+        let list = |one: f64, other: f64| json!({"items": [{"id": 1, "price": one}, {"id": 2, "price": other}]});
+        tale.call("listIssues", json!({"project": "x"}), list(0.25, 0.5)).await;
+        let text = format!("Pay @1{{{program}}} EUR");
+        tale.call("createIssue", json!({"text": text}), json!({"id": 900})).await;
+        let answers = [("pick:s2/text", "position")];
+        let made = answered(&tale, &[], if program.contains("[0]") { &answers } else { &[] }).await;
+        let jq = steps(&made)["s2"]["text"]["$text"][1]["$from"]["jq"].as_str().unwrap().to_owned();
+        let run = |list: Value| {
+            let engine = tale.fixture.runtime.query_engine();
+            let found = engine.run(&jq, list.to_string().as_bytes(), &rote_types::QueryLimits::default()).unwrap();
+            found.values.iter().map(|one| one.trim_matches('"').to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (run(list(0.25, 0.5)), run(list(0.1, 0.2))),
+            (vec![sent.to_owned()], vec![wanted.to_owned()]),
+            "{jq}"
+        );
+    }
 }

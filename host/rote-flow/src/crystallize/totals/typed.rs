@@ -106,7 +106,13 @@ impl Asking<'_, '_> {
             let Ok(number) = written.number.parse::<f64>() else { continue };
             let typed = Typed { pointer, text: &text[range.clone()], number, decimals: written.decimals };
             let same = |value: &Value| rote_plan::text_of(value) == typed.text;
-            let ways = self.ways(&typed, &|jq, _| written.programs(jq), &same);
+            let ways = self.ways(
+                &typed,
+                &|jq, is_whole| {
+                    vec![if is_whole && written.is_plain() { format!("({jq})") } else { written.program(jq) }]
+                },
+                &same,
+            );
             told.extend(ways.iter().map(|(sum, _)| *sum));
             if !ways.is_empty() && !self.is_asked(&typed, false, desk) {
                 let id = QuestionId::at(QuestionId::Source, &self.step.id, &format!("{pointer}{{{}}}", typed.text));
