@@ -34,6 +34,7 @@ mod replay;
 mod report;
 mod request;
 mod result;
+mod rounding;
 pub(crate) mod secret;
 mod shape;
 mod sift;
@@ -41,6 +42,7 @@ mod totals;
 mod variables;
 mod words;
 mod world;
+mod written;
 
 use std::sync::Arc;
 
@@ -201,6 +203,7 @@ impl Crystallizer {
         shape::conditions::apply(&cx, &mut draft, &mut desk)?;
         let result = result::choose(&cx, &mut draft, &mut parameters, &mut desk)?;
         bind::bind_all(&cx, &mut draft, &mut parameters, &mut desk)?;
+        rounding::round_texts(&cx, &mut draft, &parameters);
         closure::prune(&cx, &mut draft, &mut desk)?;
         order::effects(&trace, &mut draft);
         late::tell(&cx, &draft, &mut desk);

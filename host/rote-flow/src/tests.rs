@@ -31,6 +31,7 @@ mod schema;
 mod search;
 mod shapes;
 mod sift;
+mod sums;
 pub(crate) mod support;
 pub(crate) mod tale;
 mod texts;

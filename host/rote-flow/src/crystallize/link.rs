@@ -27,10 +27,10 @@ use super::desk::{Desk, REFERENCE};
 use super::draft::{Draft, DraftStep};
 use super::occurrences::{Hit, Occurrences, is_name, names_title};
 use super::path::{Segment, jq_of, path_of};
-use super::program::{has_hundredths, with_hundredths};
 use super::request::ResultSpec;
 use super::secret::is_secret;
 use super::words::joined;
+use super::written::{has_hundredths, trimmed, with_hundredths};
 use crate::FlowError;
 use crate::literals::{last_segment, looks_like, replace};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
@@ -432,8 +432,10 @@ impl<'a, 'b> Linker<'a, 'b> {
 
 /// A reference to a value that was found as `found` and sent as `sent`.
 fn reference(step: &str, jq: String, found: &Value, sent: &Value) -> Expression {
-    let reference = Expression::From(Reference::new(step.to_owned(), jq));
     let alike = found == sent || found.is_number() && sent.is_number();
+    // `80` of an answer's `80.0`.
+    let jq = if alike || text_of(found) == text_of(sent) { jq } else { trimmed(&jq) };
+    let reference = Expression::From(Reference::new(step.to_owned(), jq));
     if alike { reference } else { Expression::Text(vec![reference]) }
 }
 

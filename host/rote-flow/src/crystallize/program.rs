@@ -6,7 +6,6 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::context::names_id;
-use super::path::path_of;
 
 /// What a piece of a program is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,20 +177,6 @@ pub(crate) fn made_list(program: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Whether a number is written with two digits behind the point: `48.20`.
-pub(crate) fn has_hundredths(text: &str) -> bool {
-    text.rsplit_once('.').is_some_and(|(_, rest)| rest.len() == 2)
-}
-
-/// The program that writes the number that another one gives with two digits behind the point.
-pub(crate) fn with_hundredths(jq: &str) -> String {
-    // What is only a path stays one, so that it can be told of which item of a list it is.
-    let jq = if path_of(jq).is_some() { jq.to_owned() } else { format!("({jq})") };
-    format!(
-        "{jq} | (. * 100 | round) | (if . < 0 then \"-\" else \"\" end) + (fabs | (if . >= 1e15 then error(\"an amount of that size has no hundredths\") else tostring end) | (if length < 3 then \"00\"[length - 1:] + . else . end) | .[:length - 2] + \".\" + .[length - 2:])"
-    )
-}
-
 /// Every text that it holds: values, names of fields, what stands around an interpolation. All of it where it cannot be read.
 pub(crate) fn texts(program: &str) -> Vec<String> {
     let Some(tokens) = tokens(program) else { return vec![program.to_owned()] };
@@ -352,6 +337,16 @@ pub(crate) fn names(program: &str, words: &[&str]) -> bool {
     tokens(program).is_some_and(|tokens| tokens.iter().any(|token| words.contains(&&program[token.range.clone()])))
 }
 
+/// Whether it reckons a number of others and does not round it.
+pub(crate) fn reckons(program: &str) -> bool {
+    let Some(mut tokens) = tokens(program) else { return false };
+    tokens.retain(|token| token.kind != Kind::Space);
+    let text = |at: usize| tokens.get(at).map_or("", |token| &program[token.range.clone()]);
+    let is_sign = |at: usize| at == 0 || ["[", ":", "(", ",", "|"].contains(&text(at - 1));
+    let reckons = |at: usize| ["+", "*", "/", "add"].contains(&text(at)) || text(at) == "-" && !is_sign(at);
+    (0..tokens.len()).any(reckons) && !names(program, &["round"])
+}
+
 /// Whether it names a variable.
 pub(crate) fn names_variable(program: &str, name: &str) -> bool {
     let Some(tokens) = tokens(program) else { return program.contains(&format!("${name}")) };
@@ -434,6 +429,20 @@ mod tests {
             assert_eq!(told, found, "{program}");
             let stands = |one: &Compared| one.value.to_string().as_str() == &program[one.range.clone()];
             assert!(all.iter().all(stands));
+        }
+    }
+
+    #[test]
+    fn what_reckons_is_not_a_position_or_what_rounds() {
+        for (program, wanted) in [
+            ("[.a[].b] | add", true),
+            (".a * 2", true),
+            (".a - .b", true),
+            (".a[-1].b", false),
+            ("\"+\"", false),
+            (".a * 100 | round / 100", false),
+        ] {
+            assert_eq!(reckons(program), wanted, "{program}");
         }
     }
 

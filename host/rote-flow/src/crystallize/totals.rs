@@ -1,11 +1,13 @@
 //! Numbers of a write that are sums or products, and days that are some days from another one. The parts are other numbers of that
-//! write, or what queries printed before it. Where a part is another one in each run, a total that stays would be wrong in silence, so
+//! write, what queries printed before it, or what the things of a list have. Where a part is another one in each run, a total that stays would be wrong in silence, so
 //! it is asked; so is a number of a later write that is the same.
 
 mod counts;
 mod days;
 mod fields;
 mod formula;
+mod sums;
+mod typed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +26,7 @@ use super::parameters::Parameters;
 use super::path::jq_of;
 use super::program::last_field;
 use super::world::scalars;
+use super::written::rounded;
 use crate::FlowError;
 use crate::literals::{replace, walk_scalars};
 use crate::question::{Answer, Evidence, Question, QuestionId, RECKONED};
@@ -61,7 +64,8 @@ pub(crate) fn ask(
         }
         fields::ask(cx, draft, parameters, at, desk)?;
     }
-    counts::ask(cx, draft, desk)
+    counts::ask(cx, draft, desk)?;
+    typed::ask(cx, draft, parameters, desk)
 }
 
 /// The numbers of a write.
@@ -147,8 +151,8 @@ impl<'a, 'b> Totals<'a, 'b> {
         found.into_iter().find(|(_, formulas)| !formulas.is_empty())
     }
 
-    /// The expression that reckons a number, provided that it gives the recorded one. Decimal fractions added up as binary ones are not
-    /// exact, so it is rounded: to a hundred-millionth, else, as the recorded one, to a hundredth.
+    /// The expression that reckons a number, provided that it gives the recorded one: rounded to a hundred-millionth, else, as the
+    /// recorded one, to a hundredth.
     fn expression(&self, formula: &Formula, recorded: f64) -> Option<Expression> {
         let operands = || formula.iter().flat_map(|term| &term.factors).map(|at| &self.amounts[*at]);
         let read = operands().find_map(|one| match &one.from {
@@ -165,8 +169,8 @@ impl<'a, 'b> Totals<'a, 'b> {
             plain.push_str(if plain.is_empty() { "" } else { sign });
             plain.push_str(&factors.collect::<Option<Vec<String>>>()?.join(" * "));
         }
-        ["100000000", "100"].into_iter().find_map(|parts| {
-            let made = Reference { jq: format!("({plain}) * {parts} | round / {parts}"), ..made.clone() };
+        [8, 2].into_iter().find_map(|decimals| {
+            let made = Reference { jq: rounded(&plain, decimals), ..made.clone() };
             let bound = Bound::From(Box::new(made.clone()));
             let value = known(self.cx, self.draft, self.parameters, &bound)?;
             (value.as_f64() == Some(recorded)).then_some(Expression::From(made))

@@ -282,12 +282,18 @@ async fn what_a_query_looked_for_in_vain_is_made_only_then_if_the_person_says_so
     let some = |program: &str| {
         format!("[{program} | select(. != null and . != \"\" and . != [] and . != {{}})] | length eq 0")
     };
+    // What is called so but for capitals stops the run.
+    let alike = "[.items[] | select((.title | strings | ascii_downcase) == (\"triage\" | ascii_downcase))]";
+    let stop = "error(\"there is `\" + .[0].title + \"`, and what was looked for is `\" + \"triage\" + \"`: is it the same?\")";
+    let guarded = some(&format!(
+        "[(.items[] | select(.title == \"triage\"))] as $so | {alike} | if $so == [] and . != [] then {stop} else $so[] end"
+    ));
     for (program, wanted) in [
-        (chosen.to_owned(), some(chosen)),
+        (chosen.to_owned(), guarded.clone()),
         (format!("first({chosen})"), some(&format!("first({chosen})"))),
-        (format!("[{chosen}]"), format!("([{chosen}]) | length eq 0")),
-        (format!("[{chosen}] | length"), format!("[{chosen}] | length eq 0")),
-        (format!("[{chosen}][0]"), some(&format!("[{chosen}][0]"))),
+        (format!("[{chosen}]"), guarded.clone()),
+        (format!("[{chosen}] | length"), guarded.clone()),
+        (format!("[{chosen}][0]"), guarded.clone()),
         ("any(.items[]; .title == \"triage\")".to_owned(), "any(.items[]; .title == \"triage\") eq false".to_owned()),
         ("[.items[].title] | index(\"triage\")".to_owned(), some("[.items[].title] | index(\"triage\")")),
         (

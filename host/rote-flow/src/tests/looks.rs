@@ -1,5 +1,6 @@
 //! What was seen before a write, and decided by in the head, is a question of the write.
 
+use rote_types::QueryEngine as _;
 use serde_json::{Value, json};
 
 use super::asks::{short, when};
@@ -193,4 +194,32 @@ async fn a_run_that_skips_what_its_result_needs_ends_well_without_one() {
     let made = tale.answered_with(&[("when:s2", "yes")]).await.unwrap();
     let result = serde_json::to_value(&made.plan.result).unwrap();
     assert_eq!(result["$default"][1], Value::Null, "{result}");
+}
+
+#[tokio::test]
+async fn what_a_filter_of_ones_own_looked_for_is_not_made_again_where_it_is_there_but_for_capitals() {
+    for query in [
+        ".items[] | select(.title == \"Renewals\") | .id",
+        "[.items[] | select(.title == \"Renewals\")] | length",
+        "[.items[] | select(.title == \"Renewals\" and .open)]",
+    ] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "x"}), json!({"items": [{"id": 1, "title": "Cleaning"}]})).await;
+        tale.query(1, query);
+        tale.call("createIssue", json!({"title": "Renewals"}), json!({"id": 2, "title": "Renewals"})).await;
+        let made = tale.answered_with(&[("when:s2", "yes")]).await.unwrap();
+        let jq = when(&made, "s2")["compare"]["left"]["$from"]["jq"].as_str().unwrap().to_owned();
+        let run = |titles: &[&str]| {
+            let items: Vec<Value> = titles.iter().map(|title| json!({"id": 5, "title": title, "open": true})).collect();
+            let list = json!({"items": items}).to_string();
+            let engine = tale.fixture.runtime.query_engine();
+            let found = engine.run(&jq, list.as_bytes(), &rote_types::QueryLimits::default());
+            found.map(|found| found.values).map_err(|error| error.to_string())
+        };
+        assert_eq!(run(&["Cleaning"]), Ok(vec!["0".to_owned()]), "{jq}");
+        assert_eq!(run(&["Renewals", "RENEWALS"]), Ok(vec!["1".to_owned()]), "{jq}");
+        let stop = run(&["RENEWALS"]).unwrap_err();
+        assert!(stop.contains("there is `RENEWALS`, and what was looked for is `Renewals`"), "{stop}");
+        assert!(open(&made).is_empty(), "{:?}", open(&made));
+    }
 }

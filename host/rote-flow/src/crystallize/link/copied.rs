@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 
 use super::super::chance::{tells, tells_of_several};
 use super::super::context::names_id;
-use super::super::occurrences::{Hit, amounts, names_title};
+use super::super::occurrences::{Hit, names_title};
 use super::super::path::{Segment, at};
-use super::super::program::{has_hundredths, with_hundredths};
 use super::super::words::{MIN_EMBEDDED_CHARS, days, is_named, places};
+use super::super::written::{amounts, has_hundredths, with_hundredths};
 use super::printed::says_nothing;
 use super::source::same_name;
 use super::{Linker, Read, is_common};
@@ -190,8 +190,10 @@ const MAX_READS: usize = 3;
 
 /// The numbers of a text, as an answer has them.
 pub(crate) fn numbers(text: &str) -> impl Iterator<Item = (Range<usize>, String)> {
-    let whole = super::super::occurrences::bare_numbers(text);
-    whole.map(|range| (range.clone(), text[range].to_owned())).chain(amounts(text))
+    let marked: Vec<_> = amounts(text).map(|(range, amount)| (range, amount.number)).collect();
+    let is_part = |one: &Range<usize>| marked.iter().any(|(range, _)| range.start <= one.start && one.end <= range.end);
+    let whole: Vec<_> = super::super::occurrences::bare_numbers(text).filter(|range| !is_part(range)).collect();
+    whole.into_iter().map(|range| (range.clone(), text[range].to_owned())).chain(marked)
 }
 
 /// Whether several things of a list share a value: that says of what kind they are.

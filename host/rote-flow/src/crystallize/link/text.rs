@@ -14,6 +14,7 @@ use super::super::occurrences::{Hit, Occurrences, bare_numbers, id_words, number
 use super::super::path::{Segment, path_of};
 use super::super::program;
 use super::super::words::{days, joined, places};
+use super::super::written::trimmed;
 use super::copied::Copied;
 use super::source::{Sources, is_generic};
 use super::{Linker, Read};
@@ -163,7 +164,24 @@ impl<'a> Linker<'a, '_> {
         for Copied { range, reads, exact } in self.copied_in(text) {
             add(range.clone(), &|| Some(Part { range: range.clone(), reads: reads.clone(), sure: false, exact }));
         }
+        self.trim(text, &mut parts);
         parts
+    }
+
+    /// Reads whole numbers without the point that an answer has them with.
+    fn trim(&self, text: &str, parts: &mut [Part]) {
+        for part in parts.iter_mut().filter(|part| text[part.range.clone()].bytes().all(|byte| byte.is_ascii_digit())) {
+            for read in part.reads.iter_mut().filter(|read| self.gives_with_a_point(read)) {
+                read.jq = trimmed(&read.jq);
+            }
+        }
+    }
+
+    /// Whether a whole number that is read there has a point: `80.0`.
+    fn gives_with_a_point(&self, read: &Read) -> bool {
+        let outputs = self.cx.outputs(read.response, &read.jq);
+        let has_point = |one: &Value| one.as_f64().is_some_and(|number| one.is_f64() && number.fract() == 0.0);
+        outputs.is_ok_and(|outputs| matches!(outputs.as_slice(), [one] if has_point(one)))
     }
 
     /// What of a text of a frame is the thing's own.

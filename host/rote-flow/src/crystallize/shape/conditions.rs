@@ -383,14 +383,36 @@ fn called(cx: &Context<'_>, draft: &Draft, (search, made): (usize, usize), list:
     let asked: Vec<&Value> = search.as_object()?.values().filter(|value| value.is_string()).collect();
     let mut names = made.as_object()?.iter().filter(|(name, value)| names_title(name) && asked.contains(value));
     let (name, value) = names.next()?;
-    let member = jq_of(&[Segment::Key(name.clone())]);
-    let item = item_of(list, &format!("select({member} == {value})"));
+    let item = item_of(list, &format!("select({} == {value})", member_of(name)));
+    let none = unless_alike(&item, list, name, value);
+    Some((item, none))
+}
+
+/// The same where a filter of one's own looked for it in vain: the program that gives what the filter does or nothing.
+fn filtered(cx: &Context<'_>, draft: &Draft, made: usize, Empty { list, item, .. }: &Empty) -> Option<String> {
+    let made = cx.trace.calls[draft.steps[made].calls[0]].arguments.as_object()?;
+    let literals = string_literals(item);
+    let compares = |name: &str, value: &Value| {
+        let stands = literals.iter().any(|literal| *value == *literal.text);
+        stands && (names_title(name) || item.contains(&member_of(name))) && !item.contains("ascii_")
+    };
+    let (name, value) = made.iter().find(|(name, value)| compares(name, value))?;
+    Some(unless_alike(item, list, name, value))
+}
+
+/// The program that gives what another one does, and stops where that is nothing and the list has something that is called so but for
+/// capitals.
+fn unless_alike(item: &str, list: &str, name: &str, value: &Value) -> String {
+    let member = member_of(name);
     let alike = format!("{list}[] | select(({member} | strings | ascii_downcase) == ({value} | ascii_downcase))");
     let [there, wanted] = ["there is `", "`, and what was looked for is `"].map(Value::from);
     let end = Value::from("`: is it the same?");
     let stop = format!("error({there} + .[0]{member} + {wanted} + {value} + {end})");
-    let none = format!("[{item}] as $so | [{alike}] | if $so == [] and . != [] then {stop} else $so[] end");
-    Some((item, none))
+    format!("[{item}] as $so | [{alike}] | if $so == [] and . != [] then {stop} else $so[] end")
+}
+
+fn member_of(name: &str) -> String {
+    jq_of(&[Segment::Key(name.to_owned())])
 }
 
 /// The first of a list that was empty, where it has what the thing is made with beside what was looked for; a run in which it has
@@ -400,7 +422,7 @@ fn alike(cx: &Context<'_>, draft: &Draft, (search, made): (usize, usize), list: 
     let asked: Vec<&Value> = search.as_object()?.values().collect();
     let is_other = |value: &Value| (value.is_string() || value.is_number()) && !asked.contains(&value);
     let same = |(name, value): (&String, &Value)| {
-        let member = jq_of(&[Segment::Key(name.clone())]);
+        let member = member_of(name);
         format!("({member} == null or {member} == {value})")
     };
     let all: Vec<String> = made.as_object()?.iter().filter(|(_, value)| is_other(value)).map(same).collect();
@@ -417,6 +439,10 @@ fn called_so(cx: &Context<'_>, draft: &Draft, made: usize, read: &mut [Reading],
     let Some(search) = draft.steps.iter().position(|one| one.id == step) else { return };
     let response = cx.whole(draft.steps[search].call(cx.trace).response);
     let named = || called(cx, draft, (search, made), &list);
+    let own = reading.empty.as_ref().and_then(|empty| filtered(cx, draft, made, empty));
+    if let Some(none) = own.and_then(|none| reading::nothing(cx, &step, response, &none)) {
+        reading.condition = none.condition;
+    }
     if desk.given(&id, &["alike"]).is_some()
         && let Some(item) = alike(cx, draft, (search, made), &list)
     {

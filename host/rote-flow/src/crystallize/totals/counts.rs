@@ -12,13 +12,14 @@ use crate::crystallize::desk::Desk;
 use crate::crystallize::draft::{Draft, DraftStep};
 use crate::crystallize::link::{numbers, place_name};
 use crate::crystallize::path::path_of;
-use crate::crystallize::program::{has_hundredths, made_list, stages, with_hundredths};
+use crate::crystallize::program::{made_list, stages};
 use crate::crystallize::words::joined;
+use crate::crystallize::written::{has_hundredths, with_hundredths};
 use crate::literals::{references, replace, walk_literals};
 use crate::question::{Answer, Evidence, Question, QuestionId};
 
 /// The answer that counts in each run.
-const COUNTED: &str = "counted";
+pub(super) const COUNTED: &str = "counted";
 /// The answer that writes a number as it is in each run.
 const TAKEN: &str = "taken";
 

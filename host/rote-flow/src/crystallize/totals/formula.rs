@@ -57,8 +57,17 @@ fn plus(factors: Vec<usize>) -> Term {
 }
 
 fn is_named(amount: &Amount, words: &[&str]) -> bool {
-    let name = amount.name.to_ascii_lowercase();
+    has_one_of(&amount.name, words)
+}
+
+fn has_one_of(name: &str, words: &[&str]) -> bool {
+    let name = name.to_ascii_lowercase();
     words.iter().any(|word| name.contains(word))
+}
+
+/// Whether a member of this name says how many there are of what has a price.
+pub(super) fn counts_things(name: &str) -> bool {
+    has_one_of(name, &COUNTS)
 }
 
 /// The first formulas that give a number and of which a part is not the same in each run.
