@@ -130,6 +130,21 @@ fn row_36_lines_fit_the_terminal_and_a_pipe_has_them_whole() {
 }
 
 #[test]
+fn row_36_and_42_the_help_fits_the_terminal_and_says_the_same_on_each() {
+    let home = home();
+    let said = |text: &str| text.replace('\\', "").split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    for words in [&["help"][..], &["--help"], &["help", "call"], &["call", "--help"], &["flow", "new", "--help"]] {
+        let whole = home.rote(words).stdout;
+        for columns in [40_u16, 200] {
+            let shown = on_columns(&home.invocation(words).env("NO_COLOR", "1"), columns);
+            let wide = shown.lines().find(|line| line.trim_end().chars().count() > usize::from(columns.min(100)));
+            assert_eq!(wide, None, "{words:?} at {columns}");
+            assert_eq!(said(&shown), said(&whole), "{words:?} at {columns}");
+        }
+    }
+}
+
+#[test]
 fn row_26_and_40_a_run_that_is_not_there_names_what_is() {
     let (home, _server) = tracker();
     says(
