@@ -137,15 +137,15 @@ fn row_36_lines_fit_the_terminal_and_a_pipe_has_them_whole() {
 
 /// Makes a folder, and all below it, such that nobody writes to it, or that its owner does.
 #[cfg(target_os = "linux")]
-#[expect(clippy::disallowed_methods, reason = "a test changes a home from outside")]
 fn write_to(folder: &std::path::Path, may: bool) {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = if may { 0o700 } else { 0o500 };
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode)).unwrap();
     for entry in folder.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
-        match entry.is_dir() {
-            true => write_to(&entry, may),
-            false => std::fs::set_permissions(entry, std::fs::Permissions::from_mode(mode & 0o600)).unwrap(),
+        if entry.is_dir() {
+            write_to(&entry, may);
+        } else {
+            std::fs::set_permissions(entry, std::fs::Permissions::from_mode(mode & 0o600)).unwrap();
         }
     }
 }
