@@ -2,7 +2,13 @@
 //!
 //! Elsewhere: row 9 (`interrupted::a_time_limit_ends_a_call_a_batch_and_a_message`), 10
 //! (`pasted::every_way_out_of_a_doubt_works_in_another_folder_with_an_empty_environment`), 41
-//! (`interrupted::an_interrupted_run_names_itself_and_is_asked_about`).
+//! (`interrupted::an_interrupted_run_names_itself_and_is_asked_about`), 15 (`call::an_answer_is_one_short_block`),
+//! 20 (`pages::an_archive_that_a_read_is_redirected_to_is_written_to_a_file`), 21 (`pages::a_list_is_read_to_its_end_and_kept_as_one_document`,
+//! `call::a_header_goes_with_its_call_and_into_no_flow`), 24 (`call::an_error_of_the_api_keeps_its_number_and_its_body`), 33
+//! (`completion::bash_completes_names_where_the_key_is_pressed`), 34 (`query::the_schema_of_a_response_is_a_json_schema`), 39
+//! (`audit::what_each_event_is_about_stands_in_its_line`), 43 also (`first_hour::a_missing_target_is_named_before_anything_is_compiled`), 44
+//! (`call::an_argument_is_typed_a_value_a_file_or_a_text`), 47 (`call::whoever_watches_sees_the_request_the_verdicts_and_the_time`), 50 also
+//! (`first_hour`).
 
 use rote_testkit::TestHome;
 use serde_json::{Value, json};
@@ -126,6 +132,97 @@ fn row_36_lines_fit_the_terminal_and_a_pipe_has_them_whole() {
         }
         let cut = whole.lines().find(|line| line.ends_with('…'));
         assert_eq!(cut, None, "{words:?} in a pipe");
+    }
+}
+
+/// Makes a folder, and all below it, such that nobody writes to it, or that its owner does.
+#[cfg(target_os = "linux")]
+fn write_to(folder: &std::path::Path, may: bool) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = if may { 0o700 } else { 0o500 };
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode)).unwrap();
+    for entry in folder.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            write_to(&entry, may);
+        } else {
+            std::fs::set_permissions(entry, std::fs::Permissions::from_mode(mode & 0o600)).unwrap();
+        }
+    }
+}
+
+/// Runs a command that may write no more than the permissions of files say, also where root runs the tests.
+#[cfg(target_os = "linux")]
+fn as_permitted(home: &TestHome, words: &[&str]) -> std::process::Output {
+    use std::os::unix::process::CommandExt as _;
+    const CAP_DAC_OVERRIDE: libc::c_ulong = 1;
+    let mut command = home.invocation(words).command();
+    #[expect(unsafe_code, reason = "a capability is dropped between fork and exec")]
+    // SAFETY: the closure makes one call of the system and allocates nothing. Whoever has no such capability cannot drop it.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0);
+            Ok(())
+        });
+    }
+    command.output().unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn row_38_a_home_that_takes_nothing_can_be_read() {
+    let (home, _server) = tracker();
+    says(&home, &["call", "tracker", "listIssues", "project=atlas"], 0, &[]);
+    write_to(&home.home(), false);
+    let refused = as_permitted(&home, &["set", "a=1"]);
+    let read = [
+        &["probe", "tracker", "list issues"][..],
+        &["explore", "list issues"],
+        &["describe", "tracker", "listIssues"],
+        &["adapter", "list"],
+        &["ls"],
+        &["where"],
+        &["vars"],
+        &["doubts"],
+        &["@1", ".[0].title"],
+        &["query", "schema", "@1"],
+        &["flow", "list"],
+        &["flow", "search", "list issues"],
+        &["token", "list"],
+        &["audit", "tail"],
+    ]
+    .map(|words| (words, as_permitted(&home, words)));
+    write_to(&home.home(), true);
+    assert_eq!(refused.status.code(), Some(1), "nothing can be written: {refused:?}");
+    for (words, output) in read {
+        assert!(output.status.success() && !output.stdout.is_empty(), "{words:?}: {output:?}");
+    }
+}
+
+#[test]
+fn row_50_small_things_say_what_they_mean() {
+    let (home, _server) = tracker();
+    says(&home, &["call", "tracker", "listIssues", "project=atlas", "-p", "per_page=3"], 0, &[]);
+    says(&home, &["expect", "@1", "length == 3", "length == 4"], 1, &["not true: length == 4"]);
+    says(&home, &["flow", "stats", "nope"], 3, &["there is no flow `nope`", "hint: rote flow list"]);
+    let tail = home.rote(&["audit", "tail"]).stdout;
+    let second = |line: &str| line.split_whitespace().nth(1).is_some_and(|at| at.len() == "2026-11-21T22:53:23".len());
+    assert!(tail.lines().skip(1).all(second), "{tail}");
+    let dumb = on_columns(&home.invocation(&["help"]).env("TERM", "dumb"), 80);
+    assert!(!dumb.contains('\u{1b}'), "{dumb}");
+}
+
+#[test]
+fn row_36_and_42_the_help_fits_the_terminal_and_says_the_same_on_each() {
+    let home = home();
+    let said = |text: &str| text.replace('\\', "").split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    for words in [&["help"][..], &["--help"], &["help", "call"], &["call", "--help"], &["flow", "new", "--help"]] {
+        let whole = home.rote(words).stdout;
+        for columns in [40_u16, 200] {
+            let shown = on_columns(&home.invocation(words).env("NO_COLOR", "1"), columns);
+            let wide = shown.lines().find(|line| line.trim_end().chars().count() > usize::from(columns.min(100)));
+            assert_eq!(wide, None, "{words:?} at {columns}");
+            assert_eq!(said(&shown), said(&whole), "{words:?} at {columns}");
+        }
     }
 }
 

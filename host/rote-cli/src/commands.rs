@@ -45,8 +45,7 @@ use crate::ui::{Report, Ui};
 
 /// Governed, recorded, replayable tool calls: adapters in, flows out
 #[derive(Debug, Parser)]
-#[command(name = "rote", bin_name = "rote", version, styles = screen::STYLES, max_term_width = 100)]
-#[command(help_template = screen::template(), after_help = screen::first(), after_long_help = screen::more())]
+#[command(name = "rote", bin_name = "rote", version, styles = screen::STYLES)]
 #[command(propagate_version = false, subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
     /// Flags that every command takes.

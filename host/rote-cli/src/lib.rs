@@ -65,7 +65,7 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
         let report = Report::new(json!({ "version": VERSION }), format!("rote {VERSION}"));
         return ended(ui.show(&report), &mut ui);
     }
-    let outcome = parse(words).and_then(|cli| {
+    let outcome = parse(words, environment.columns).and_then(|cli| {
         let (sends, verbose) = (cli.command.sends(), cli.global.verbose > 0);
         let trusted = trust_notes(&environment);
         let said = cli.command.is_checkup() || (sends && verbose);
@@ -108,9 +108,9 @@ fn unshown(error: CliError, report: &Report) -> CliError {
     })
 }
 
-/// Expands shorthands and parses.
-fn parse(words: Vec<OsString>) -> Result<Cli> {
-    let command = commands::line();
+/// Expands shorthands and parses; a help is for a terminal of so many columns.
+fn parse(words: Vec<OsString>, columns: Option<usize>) -> Result<Cli> {
+    let command = commands::line(columns);
     let known = |word: &str| {
         word == "help"
             || command

@@ -176,6 +176,8 @@ impl<'a> Ui<'a> {
             CliError::BrokenPipe => {}
             CliError::Words(words) if !words.use_stderr() => {
                 let text = if self.colour { words.render().ansi().to_string() } else { words.to_string() };
+                // All but the line of usage fits already.
+                let text = self.columns.map_or_else(|| text.clone(), |columns| wrap(&text, columns));
                 let _unread = self.out(&text);
             }
             _ if self.json => {

@@ -43,6 +43,8 @@ const IS_ASKED: f32 = 0.2;
 /// What is left where a tool does not do what is wanted, or has nothing of a verb that says much.
 const UNDONE: f32 = 0.4;
 const MISSED: f32 = 0.5;
+/// The same where only its arguments or its text speak of that verb.
+const MENTIONED: f32 = 0.8;
 /// From where on a verb is found in a tool, and from where on it says much.
 const FOUND_VERB: f32 = 0.3;
 const TELLING_VERB: f32 = 1.0;
@@ -140,8 +142,11 @@ fn covering<'t, 'i>(intent: &Intent, index: &'t Index<'i>) -> Option<Vec<Ranked<
     let weigh = |((tool, known), verb): ((&'t Entry<'i>, &[f32]), &Verb)| {
         let verbs = || intent.terms.iter().zip(known).filter(|(term, _)| term.verb);
         let mut covered = known.iter().zip(&looked.weights).map(|(known, weight)| known * weight).sum::<f32>() / total;
-        if verbs().any(|(term, known)| term.weight >= TELLING_VERB && *known <= 0.0) {
+        let telling = || verbs().filter(|(term, _)| term.weight >= TELLING_VERB).map(|(_, known)| *known);
+        if telling().any(|known| known <= 0.0) {
             covered *= MISSED;
+        } else if telling().any(|known| known < FOUND_VERB) {
+            covered *= MENTIONED;
         }
         let named = verbs().any(|(_, known)| *known >= FOUND_VERB);
         let says = named && tool.access.changes();

@@ -215,6 +215,10 @@ impl Search {
             Err(error @ FlowError::Library(LibraryError::Index { .. })) => error,
             other => return other,
         };
+        // Where nothing is to be found, an index is not needed, and the disk may take none.
+        if !self.library.search_index().exists() && self.library.names()?.is_empty() {
+            return Ok(Ranking { hits: Vec::new(), words: Vec::new(), self_score: 1.0, misspelt: false });
+        }
         let _guard = self.library.lock_flows()?;
         let reason = if self.library.search_index().exists() { reason(&error) } else { "there was none".to_owned() };
         // Whoever held the lock may have written it meanwhile.

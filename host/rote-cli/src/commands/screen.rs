@@ -7,6 +7,10 @@ use clap::{Command, CommandFactory};
 
 use crate::commands::Cli;
 use crate::environment::VARIABLES;
+use crate::render::wrap::{fold, wrap};
+
+/// Most columns of the help: longer lines are hard to read. Also those of a help that no terminal shows.
+const MOST_COLUMNS: usize = 100;
 
 pub(super) const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -66,9 +70,8 @@ const GROUPS: [(&str, &[(&str, &str)]); 5] = [
     ),
 ];
 
-const CONDITIONS: &str = "exit 0 for yes, 1 for no: is-auth-error, any-error, any-auth-error,
-                  all-success, exists, is-empty, compare, is-type, changed, expect,
-                  has-session, has-var";
+const CONDITIONS: &str = "exit 0 for yes, 1 for no: is-auth-error, any-error, any-auth-error, all-success, exists, \
+    is-empty, compare, is-type, changed, expect, has-session, has-var";
 
 const FIRST: &str = "\
 Begin with `rote demo`, or with a description of your own:
@@ -87,21 +90,43 @@ Short forms:
   rote github_batch_call CALLS     rote batch github CALLS
 
 Exit codes:
-  0 done or true   1 false or failed   2 usage            3 not found        4 credential
-  5 confirm first  6 denied            7 adapter changed  8 upstream error   9 limit   10 conflict
-  130 interrupted
+  0    done or true
+  1    false or failed
+  2    usage
+  3    not found
+  4    credential
+  5    confirm first
+  6    denied
+  7    adapter changed
+  8    upstream error
+  9    limit
+  10   conflict
+  130  interrupted
 ";
 
-/// The whole command line, with its help.
-pub(crate) fn line() -> Command {
-    with_examples(Cli::command(), &mut Vec::new())
+/// The whole command line, with its help for a terminal of so many columns, or for a reader that is not a terminal.
+pub(crate) fn line(columns: Option<usize>) -> Command {
+    let columns = columns.map_or(MOST_COLUMNS, |columns| columns.min(MOST_COLUMNS));
+    let command = Cli::command().term_width(columns).help_template(template(columns));
+    let command = command.after_help(fitted(FIRST, columns)).after_long_help(fitted(&more(), columns));
+    with_examples(command, columns, &mut Vec::new())
+}
+
+/// Breaks what is too long: commands so that they can still be copied, anything else between words.
+fn fitted(text: &str, columns: usize) -> String {
+    let fit = |line: &str| {
+        let said = line.trim_start();
+        let command = said.starts_with("rote ") && !said.contains("  ");
+        if command { fold(line, columns) } else { wrap(line, columns) }
+    };
+    text.split('\n').map(fit).collect::<Vec<_>>().join("\n")
 }
 
 /// The first screen; the options and what comes behind them follow in it.
-pub(super) fn template() -> String {
+fn template(columns: usize) -> String {
     let header = STYLES.get_header();
     let groups = GROUPS.iter().map(|(group, commands)| {
-        let rows = commands.iter().map(|(names, about)| format!("  {names:<16}{about}\n"));
+        let rows = commands.iter().map(|(names, about)| wrap(&format!("  {names:<16}{about}\n"), columns));
         format!("{header}{group}:{header:#}\n{}\n", rows.collect::<String>())
     });
     format!(
@@ -110,31 +135,27 @@ pub(super) fn template() -> String {
     )
 }
 
-/// The end of the first screen.
-pub(super) const fn first() -> &'static str {
-    FIRST
-}
-
 /// The end of the long help: short forms, exit codes, and the variables that are read.
-pub(super) fn more() -> String {
+fn more() -> String {
     let variables: String = VARIABLES.iter().map(|(name, about)| format!("  {name:<18}{about}\n")).collect();
     format!("{MORE}\nEnvironment:\n{variables}\nStart with `rote demo`.")
 }
 
-fn with_examples(command: Command, path: &mut Vec<String>) -> Command {
+fn with_examples(command: Command, columns: usize, path: &mut Vec<String>) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
     let command = names.into_iter().fold(command, |command, name| {
         path.push(name.clone());
-        let command = command.mut_subcommand(name, |below| with_examples(below, path));
+        let command = command.mut_subcommand(name, |below| with_examples(below, columns, path));
         path.pop();
         command
     });
-    let examples: String = examples(path, &command).map(|line| format!("  {line}\n")).collect();
+    let examples: String = examples(path, &command).map(|line| fold(&format!("  {line}"), columns) + "\n").collect();
     if examples.is_empty() {
         return command;
     }
     let header = STYLES.get_header();
-    let more = command.get_after_help().map(|more| format!("{more}\n\n")).unwrap_or_default();
+    let more =
+        command.get_after_help().map(|more| format!("{}\n\n", fitted(&more.to_string(), columns))).unwrap_or_default();
     command.after_help(format!("{more}{header}Examples:{header:#}\n{}", examples.trim_end()))
 }
 
@@ -165,11 +186,11 @@ mod tests {
     fn each_example_is_a_command_and_each_command_has_one() {
         for example in EXAMPLES.lines() {
             let words = split(example).into_iter().map(Into::into).collect();
-            let parsed = crate::parse(words).map_err(|error| error.text());
+            let parsed = crate::parse(words, None).map_err(|error| error.text());
             assert!(parsed.is_ok(), "{example}: {parsed:?}");
         }
         let mut all = Vec::new();
-        leaves(&line(), "", &mut all);
+        leaves(&line(None), "", &mut all);
         for (path, command) in all.iter().filter(|(path, _)| !path.starts_with(" query ")) {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             let works = !command.is_subcommand_required_set();
@@ -179,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_first_screen_is_short_and_names_every_command() {
-        let mut command = line();
+        let mut command = line(None);
         let short = command.render_help().to_string();
         assert!(short.len() <= 3_000, "{} bytes", short.len());
         for one in command.get_subcommands().filter(|one| !one.is_hide_set() && one.get_name() != "help") {

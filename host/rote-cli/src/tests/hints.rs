@@ -61,7 +61,7 @@ fn every_command_that_a_text_names_is_there() {
     for package in host.read_dir().unwrap().flatten() {
         sources(&package.path().join("src"), &mut files);
     }
-    let mut root = crate::commands::line();
+    let mut root = crate::commands::line(None);
     root.build();
     let mut seen = 0;
     let mut wrong = Vec::new();
@@ -77,7 +77,7 @@ fn every_command_that_a_text_names_is_there() {
 
 #[test]
 fn a_command_that_is_not_there_is_found() {
-    let mut root = crate::commands::line();
+    let mut root = crate::commands::line(None);
     root.build();
     for text in ["flo list", "flow lst", "flow list --al", "run x --resum y"] {
         assert!(problem(&root, text).is_some(), "{text}");

@@ -57,3 +57,20 @@ fn both_forms_of_a_long_list_have_the_same_bound() {
     assert_eq!(listed(&["adapter", "info", "many"]), (30, Some(40)));
     assert_eq!(listed(&["adapter", "info", "many", "--all"]), (40, Some(40)));
 }
+
+#[test]
+fn the_help_of_each_command_fits_a_narrow_terminal_and_says_all_of_it() {
+    fn below(command: &clap::Command, path: &[&str], desk: &Desk) {
+        for one in command.get_subcommands().filter(|one| one.get_name() != "help") {
+            let path: Vec<&str> = path.iter().copied().chain([one.get_name()]).collect();
+            let words: Vec<&str> = path.iter().copied().chain(["--help", "--no-color"]).collect();
+            let narrow = desk.types_on(&words, 40).stdout;
+            let wide = narrow.lines().find(|line| line.trim_end().chars().count() > 40);
+            assert_eq!(wide, None, "{words:?}");
+            let words_of = |text: &str| text.replace('\\', "").split_whitespace().collect::<String>();
+            assert_eq!(words_of(&narrow), words_of(&desk.does(&words)), "{words:?}");
+            below(one, &path, desk);
+        }
+    }
+    below(&crate::commands::line(None), &[], &Desk::new());
+}
