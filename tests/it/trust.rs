@@ -62,6 +62,14 @@ fn a_confirm_token_is_not_good_for_another_credential() {
     assert_eq!(home.rote(&["adapter", "set", "things", "credential", "SECOND", "--yes"]).code, 0);
     let again = home.rote(&["call", "things", "drop", "-p", "id=1", "--confirm", &token]);
     assert!(again.code == 5 && again.stderr.contains("credential"), "{again}");
+    // Another value under the same name is another account, too.
+    let refused = home.rote(&["call", "things", "drop", "-p", "id=1", "--json"]);
+    let token = refused.envelope()["error"]["details"]["confirm_token"].as_str().unwrap().to_owned();
+    let other =
+        home.invocation(&["token", "set", "SECOND", "--stdin", "--yes"]).input("another-account-0123456789").run();
+    assert_eq!(other.code, 0, "{other}");
+    let again = home.rote(&["call", "things", "drop", "-p", "id=1", "--confirm", &token]);
+    assert!(again.code == 5 && again.stderr.contains("a credential of the adapter was set since"), "{again}");
     assert!(old.received().is_empty());
 }
 

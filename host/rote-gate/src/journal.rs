@@ -265,13 +265,13 @@ impl Entry<'_> {
         tokens: &[String],
     ) -> Result<Confirmed, GateError> {
         let Some((_, record)) = self.call() else { return Ok(Confirmed::Refused(None)) };
-        let mut refusals = Vec::new();
+        let (mut refusals, credential_set) = (Vec::new(), last_set(parts, &record.adapter)?);
         for token in tokens {
             let Some(hash) = token_hash(token) else {
                 refusals.push(Refusal::Malformed);
                 continue;
             };
-            let claim = TokenClaim { hash, binding: binding(record, word) };
+            let claim = TokenClaim { hash, binding: binding(record, word), credential_set };
             let used = json!({
                 "adapter": record.adapter, "tool": record.tool, "token_hash": hash, "scope": word.scope,
             });
@@ -322,6 +322,13 @@ fn project_tokens(parts: &GateParts, adapter: &AdapterId) {
     if let Err(error) = projection::write_nonces(&parts.home, &parts.journal, adapter, parts.clock.now()) {
         tracing::warn!(%adapter, %error, "the list of confirm tokens is behind the journal");
     }
+}
+
+/// When one of the credentials that an adapter may use was last set.
+fn last_set(parts: &GateParts, adapter: &AdapterId) -> Result<Option<Timestamp>, GateError> {
+    let known = parts.vault.list()?;
+    let of_adapter = known.iter().filter(|token| token.bindings.iter().any(|one| one.adapter == *adapter));
+    Ok(of_adapter.map(|token| token.created_at).max())
 }
 
 fn binding(record: &EffectRecord, word: &Word) -> TokenBinding {

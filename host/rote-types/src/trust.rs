@@ -53,6 +53,8 @@ pub enum TrustChange {
     Servers,
     /// A credential is another one, or travels otherwise.
     Credentials,
+    /// A value was stored for a credential. It is not of the trust root: what a flow may do does not depend on it.
+    CredentialSet,
     /// The policies are others.
     Policies,
     /// Writes carry idempotency keys in another header, or carry none, and so are repeated otherwise.
@@ -90,6 +92,7 @@ impl fmt::Display for TrustChange {
             }
             Self::Servers => f.write_str("servers that its operations have of their own were kept or mapped since"),
             Self::Credentials => f.write_str("a credential of the adapter was bound to another name since"),
+            Self::CredentialSet => f.write_str("a credential of the adapter was set since"),
             Self::Policies => f.write_str("the adapter's policies.json was changed since"),
             Self::IdempotencyHeader => f.write_str("the adapter's header for idempotency keys was changed since"),
         }

@@ -269,7 +269,7 @@ fn token(text: &str) -> NewToken {
 }
 
 fn claim(text: &str) -> TokenClaim {
-    TokenClaim { hash: sha256(text.as_bytes()), binding: binding() }
+    TokenClaim { hash: sha256(text.as_bytes()), binding: binding(), credential_set: None }
 }
 
 #[test]

@@ -49,6 +49,8 @@ pub struct TokenClaim {
     pub hash: Sha256Digest,
     /// The call that it is presented for.
     pub binding: TokenBinding,
+    /// When a credential that the adapter may use was last set: a token from before is for another account, maybe.
+    pub credential_set: Option<Timestamp>,
 }
 
 /// A stored token that has not expired.
@@ -160,7 +162,7 @@ pub(super) fn consume(
     if let Some(stored) = stored.as_mut().filter(asks) {
         stored.consumed_at = consumed_at(connection, claim.hash, stored.created_at)?;
     }
-    if let Err(refusal) = admit(stored.as_ref(), &claim.binding, now) {
+    if let Err(refusal) = admit(stored.as_ref(), claim, now) {
         return Ok(Err(refusal));
     }
     let changed = connection
@@ -193,7 +195,8 @@ fn consumed_at(
     Ok(None)
 }
 
-fn admit(stored: Option<&PendingToken>, wanted: &TokenBinding, now: Timestamp) -> Result<(), TokenRefusal> {
+fn admit(stored: Option<&PendingToken>, claim: &TokenClaim, now: Timestamp) -> Result<(), TokenRefusal> {
+    let wanted = &claim.binding;
     let stored = stored.ok_or(TokenRefusal::Unknown)?;
     // First: of several tokens the one for this call is looked for, and what is said of it is said of no other.
     if let Some(field) = differing(&stored.binding, wanted) {
@@ -208,7 +211,8 @@ fn admit(stored: Option<&PendingToken>, wanted: &TokenBinding, now: Timestamp) -
     if stored.created_at.duration_since(now) > AHEAD {
         return Err(TokenRefusal::Ahead { at: stored.created_at });
     }
-    let change = stored.binding.trust.change(&wanted.trust);
+    let set = claim.credential_set.filter(|set| *set > stored.created_at).map(|_| TrustChange::CredentialSet);
+    let change = stored.binding.trust.change(&wanted.trust).or(set);
     change.map_or(Ok(()), |change| Err(TokenRefusal::Changed { change }))
 }
 
