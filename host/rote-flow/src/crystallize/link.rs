@@ -218,6 +218,9 @@ impl<'a, 'b> Linker<'a, 'b> {
     fn sources(&self, pointer: &str, value: &Value, hits: &[&'a Hit], printed: Vec<Read>) -> (Vec<Read>, bool) {
         let name = place_name(pointer);
         let is_id = self.is_id_place(pointer, &name, value);
+        let beside: Vec<&Hit> =
+            hits.iter().copied().filter(|hit| value.is_number() && self.is_beside(&name, hit)).collect();
+        let hits = if beside.is_empty() { hits } else { &beside };
         let sources = Sources::of(self.cx, self.call, pointer, &name, hits);
         match sources.likeliest() {
             Some(hit) if is_id && self.shown_elsewhere(&sources, hit, &printed).is_empty() => {

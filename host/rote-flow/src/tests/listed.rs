@@ -53,6 +53,9 @@ async fn short_texts_of_all_items_typed_one_by_one_are_asked_and_become_a_loop()
 #[tokio::test]
 async fn all_that_one_write_has_of_a_list_is_of_one_item() {
     let sent = FOOD.map(|(title, estimate)| json!({"title": title, "estimate": estimate}));
+    let named = FOOD.map(|(title, estimate)| json!({"id": 70, "title": title, "count": estimate}));
+    let made = typed(json!(named), None, &sent).await.answered_with(&[("source:s2/estimate", "taken")]).await.unwrap();
+    assert_eq!(steps(&made)["s2"], json!({"estimate": {"$item": ".count"}, "title": {"$item": ".title"}}));
     let tale = typed(shelf(), None, &sent).await;
     assert_eq!(open(&tale.made(&[]).await), ["source:s2/estimate"]);
     let made = tale.answered_with(&[("source:s2/estimate", "taken")]).await.unwrap();

@@ -18,7 +18,7 @@ use super::super::path::{Segment, at, jq_of, path_of};
 use super::super::secret::is_secret;
 use super::frames::last_key;
 use super::printed::{same, says_nothing};
-use super::source::{names_version, same_name};
+use super::source::{are_alike, names_version, same_name};
 use super::{Linker, Read, place_name, reference};
 use crate::literals::{references, walk_literals};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
@@ -315,33 +315,13 @@ impl Table {
         members: &Members,
         (writes, indexes): (&[Write<'_>], &[usize]),
     ) -> Vec<(String, Vec<Segment>)> {
-        let rows = self.rows();
         let mut found = Vec::new();
         for pointer in writes[0].typed.keys() {
-            let name = place_name(pointer);
             let values: Option<Vec<&Value>> = writes.iter().map(|write| write.typed.get(pointer)).collect();
-            let Some(values) =
-                values.filter(|values| values.iter().all(|value| self.is_free(linker, writes, (pointer, value))))
-            else {
-                continue;
+            let free = |values: &Vec<&Value>| {
+                writes.iter().zip(values).all(|(write, value)| self.is_free(linker, write, (pointer, value)))
             };
-            let differ = values.iter().any(|value| *value != values[0]);
-            let has = |way: &&Vec<Segment>| {
-                let own =
-                    |(value, index): (&&Value, &usize)| at(&rows[*index], way).is_some_and(|own| same(own, value));
-                values.iter().zip(indexes).all(own)
-            };
-            let named = |way: &&Vec<Segment>| {
-                way.last().is_some_and(|last| matches!(last, Segment::Key(key) if same_name(key, &name)))
-            };
-            // A number under another name is the same by chance, but in what a query made.
-            let tells = differ && (self.is_printed() || values.iter().all(|value| value.is_string()));
-            let fits: Vec<&Vec<Segment>> = members.keys().filter(has).collect();
-            let way = match fits.iter().copied().find(named) {
-                Some(way) => Some(way),
-                None if fits.len() == 1 && tells => Some(fits[0]),
-                None => None,
-            };
+            let way = values.filter(free).and_then(|values| self.member(linker, members, pointer, (&values, indexes)));
             found.extend(way.map(|way| (pointer.clone(), way.clone())));
         }
         let ids = |(pointer, _): &(String, Vec<Segment>)| {
@@ -355,10 +335,37 @@ impl Table {
         found
     }
 
+    /// The member that items have these values in: one of that name, else, of values that differ, the only one.
+    fn member<'m>(
+        &self,
+        linker: &Linker<'_, '_>,
+        members: &'m Members,
+        pointer: &str,
+        (values, indexes): (&[&Value], &[usize]),
+    ) -> Option<&'m Vec<Segment>> {
+        let (name, rows) = (place_name(pointer), self.rows());
+        let has = |way: &&Vec<Segment>| {
+            let own = |(value, index): (&&Value, &usize)| at(&rows[*index], way).is_some_and(|own| same(own, value));
+            values.iter().zip(indexes).all(own)
+        };
+        let fits: Vec<&Vec<Segment>> = members.keys().filter(has).collect();
+        let named = |alike: fn(&str, &str) -> bool| {
+            let is = |way: &&Vec<Segment>| matches!(way.last(), Some(Segment::Key(key)) if alike(key, &name));
+            fits.iter().copied().find(is)
+        };
+        // What counts or weighs is not the number by which a thing is known.
+        let is_id = |value: &&Value| value.is_string() || linker.is_id_place(pointer, &name, value);
+        let ids = self.is_printed() || values.iter().all(is_id);
+        let mut others = fits.iter().copied().filter(|way| ids || !names_id(last_key(way)));
+        let only =
+            || others.next().filter(|_| others.next().is_none() && values.iter().any(|value| *value != values[0]));
+        named(same_name).or_else(|| named(are_alike)).or_else(only)
+    }
+
     /// Whether a person did not type a value before, and no parameter is it.
-    fn is_free(&self, linker: &Linker<'_, '_>, writes: &[Write<'_>], (pointer, value): (&str, &Value)) -> bool {
+    fn is_free(&self, linker: &Linker<'_, '_>, write: &Write<'_>, (pointer, value): (&str, &Value)) -> bool {
         let name = place_name(pointer);
-        let claimed = writes.iter().any(|write| linker.cx.is_claimed(&write.step.id, pointer, &name, value));
+        let claimed = linker.cx.is_claimed(&write.step.id, pointer, &name, value);
         let read = Read { step: self.step.clone(), response: self.response, jq: self.program() };
         !claimed && !names_version(&name) && !linker.is_typed_off(&name, value, &read)
     }
@@ -401,14 +408,16 @@ impl Run {
     fn question(&self, cx: &Context<'_>) -> Question {
         let mut steps: Vec<&str> = self.cells.iter().map(|cell| &*cell.place.step).collect();
         steps.dedup();
+        let is =
+            if self.cells.iter().any(|cell| cell.place.pointer != self.cells[0].place.pointer) { "are" } else { "is" };
         let names: BTreeSet<String> = self.cells.iter().map(|cell| place_name(&cell.place.pointer)).collect();
         let names = names.into_iter().collect::<Vec<_>>().join(" and ");
         let ask = format!(
-            "{names} of {} is, one call after the other, that of the items of {}: taken from there?",
+            "{names} of {} {is}, one call after the other, of the items of {}: taken from there?",
             steps.join(", "),
             self.list
         );
-        let taken = format!("in each run {names} of each call is that of its item");
+        let taken = format!("in each run {names} of each call is of its item");
         let spot = self.cells.first().map(|cell| format!("{}:{}", cell.place.step, cell.place.pointer));
         let always = format!("{names} is the same in each run, or the parameter that a `--param` makes of it");
         let answers = vec![
