@@ -15,6 +15,7 @@ mod keys;
 mod life;
 mod link;
 mod lint;
+mod listed;
 mod looks;
 pub(crate) mod package;
 mod pages;

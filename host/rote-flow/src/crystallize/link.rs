@@ -12,6 +12,7 @@ mod lists;
 mod narrowed;
 mod printed;
 mod rows;
+mod runs;
 mod source;
 mod text;
 
@@ -39,6 +40,7 @@ pub(crate) use compared::{values_in_programs, values_of_the_result, word_of};
 pub(crate) use copied::numbers;
 use frames::Frames;
 use printed::distinct;
+use runs::Runs;
 use source::Sources;
 pub(crate) use source::kind_of_tool;
 
@@ -52,13 +54,15 @@ const MIN_ID_CHARS: usize = 8;
 pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
     let seen = Occurrences::of(cx, draft);
     let frames = Frames::of(cx, draft, &seen, desk);
+    let runs = Runs::of(cx, draft, &seen, desk);
     for at in 0..draft.steps.len() {
         if draft.steps[at].out.is_some() || draft.steps[at].broken.is_some() {
             continue;
         }
         let mut arguments = std::mem::replace(&mut draft.steps[at].arguments, Expression::Literal(Value::Null));
         let step = &draft.steps[at];
-        let mut linker = Linker { frames: Some(&frames), ..Linker::of(cx, draft, step, &seen, desk) };
+        let mut linker =
+            Linker { frames: Some(&frames), runs: Some(&runs), ..Linker::of(cx, draft, step, &seen, desk) };
         linker.lists(&mut arguments);
         linker.things = linker.at_hand(&arguments);
         let mut linked = Vec::new();
@@ -114,6 +118,8 @@ struct Linker<'a, 'b> {
     seen: &'a Occurrences,
     /// The texts that are of one frame with others, while writes are linked.
     frames: Option<&'a Frames>,
+    /// The same of what was typed off a list row by row.
+    runs: Option<&'a Runs>,
     desk: &'a mut Desk,
     /// What the write takes something of.
     things: Vec<beside::AtHand>,
@@ -136,7 +142,21 @@ impl<'a, 'b> Linker<'a, 'b> {
     ) -> Self {
         let call = step.call(cx.trace);
         let (things, whole, titled) = (Vec::new(), Vec::new(), Vec::new());
-        Self { cx, draft, step, call, seen, frames: None, desk, things, whole, titled, row: None, failed: None }
+        Self {
+            cx,
+            draft,
+            step,
+            call,
+            seen,
+            frames: None,
+            runs: None,
+            desk,
+            things,
+            whole,
+            titled,
+            row: None,
+            failed: None,
+        }
     }
 
     /// The expression that takes the place of a literal.
@@ -156,7 +176,7 @@ impl<'a, 'b> Linker<'a, 'b> {
         if is_secret(pointer, value) || self.cx.is_claimed(&self.step.id, pointer, &name, value) {
             return None;
         }
-        if let Some(made) = self.of_row(pointer, value).map(Some).or_else(|| self.of_frame(&id, pointer, value)) {
+        if let Some(made) = self.of_rows(&id, pointer, value) {
             return made;
         }
         let hits = self.hits(&name, value);
@@ -188,10 +208,19 @@ impl<'a, 'b> Linker<'a, 'b> {
         }
     }
 
+    /// What a value is that was typed off a thing of several, or a text of several of one frame; none of another one.
+    fn of_rows(&mut self, id: &QuestionId, pointer: &str, value: &Value) -> Option<Option<Expression>> {
+        let printed = self.of_run(pointer, value, true).or_else(|| self.of_row(pointer, value).map(Some));
+        printed.or_else(|| self.of_frame(id, pointer, value)).or_else(|| self.of_run(pointer, value, false))
+    }
+
     /// What a value that answers have is read by, the likeliest first, and whether that is sure; nothing where it is equal by chance.
     fn sources(&self, pointer: &str, value: &Value, hits: &[&'a Hit], printed: Vec<Read>) -> (Vec<Read>, bool) {
         let name = place_name(pointer);
         let is_id = self.is_id_place(pointer, &name, value);
+        let beside: Vec<&Hit> =
+            hits.iter().copied().filter(|hit| value.is_number() && self.is_beside(&name, hit)).collect();
+        let hits = if beside.is_empty() { hits } else { &beside };
         let sources = Sources::of(self.cx, self.call, pointer, &name, hits);
         match sources.likeliest() {
             Some(hit) if is_id && self.shown_elsewhere(&sources, hit, &printed).is_empty() => {

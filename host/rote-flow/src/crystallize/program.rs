@@ -109,6 +109,11 @@ fn string(rest: &str) -> Option<(Kind, usize)> {
     }
 }
 
+/// The program of these stages.
+pub(crate) fn piped(stages: &[&str]) -> String {
+    stages.iter().map(|stage| stage.trim()).collect::<Vec<_>>().join(" | ")
+}
+
 /// The parts between the pipes at the top.
 pub(crate) fn stages(program: &str) -> Vec<&str> {
     let Some(tokens) = tokens(program) else { return vec![program] };

@@ -124,12 +124,20 @@ fn begins_time(rest: &str) -> bool {
     bytes.len() >= 6 && bytes[0] == b'T' && bytes[1].is_ascii_digit() && bytes[2].is_ascii_digit() && bytes[3] == b':'
 }
 
+/// Whether a word is one of a name.
+fn is_word_of(word: &str, name: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    split_words(name).iter().any(|one| singular(one) == singular(&word))
+}
+
+/// Whether a text has the name of a member.
+pub(crate) fn names_member(text: &str, name: &str) -> bool {
+    text.split_whitespace().any(|word| is_word_of(word, name))
+}
+
 /// Whether a word beside a number in a text is one of a name.
 pub(crate) fn is_named(text: &str, range: &Range<usize>, name: &str) -> bool {
-    let same = |word: &str| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        split_words(name).iter().any(|one| singular(one) == singular(&word))
-    };
+    let same = |word: &str| is_word_of(word, name);
     // `van, 8`: that ends at the comma.
     let before = text[..range.start].split_whitespace().next_back().filter(|word| !word.ends_with([',', ';', '.']));
     let after = text[range.end..].split_whitespace().next();

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::support::wish;
 use super::tale::{Tale, from, open, steps};
+use crate::CrystallizeRequest;
 
 /// An order that was asked for by its id, and a list of bills, and a write.
 async fn told(tool: &str, sent: Value) -> Tale {
@@ -159,5 +161,46 @@ async fn a_list_that_a_thing_has_is_asked_where_it_is_sent_the_same_or_changed()
             jq => vec![format!("@1{{{jq}}}"), "always".to_owned()],
         });
         assert_eq!(words, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_number_of_the_thing_that_the_rest_is_of_is_asked_under_its_name_however_short_it_is() {
+    for (total, sent, asked) in [
+        (5, json!({"amount": 5, "customer": "Mara Lind"}), vec!["source:s2/amount", "source:s2/customer"]),
+        (1, json!({"amount": 1, "customer": "Mara Lind"}), vec!["source:s2/amount", "source:s2/customer"]),
+        (5, json!({"estimate": 5, "customer": "Mara Lind"}), vec!["source:s2/customer"]),
+        (5, json!({"amount": 5}), vec![]),
+    ] {
+        let mut tale = Tale::new();
+        let order = json!({"id": 51, "buyer": "Mara Lind", "lines": [{"quantity": total}], "total": total});
+        tale.call("getIssue", json!({"issue_id": 51}), order).await;
+        tale.call("createIssue", sent.clone(), json!({"id": 1})).await;
+        let made = tale.made(&[]).await;
+        assert_eq!(open(&made), asked, "{total} {sent}");
+        if asked.len() > 1 {
+            assert_eq!(made.report.questions[0].answers[0].word, "@1{.total}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn short_words_of_the_thing_that_a_text_is_written_to_are_asked() {
+    let issue = json!({"id": 4107, "title": "Leak", "priority": "normal", "assignee": "zed"});
+    for (text, asked) in [
+        ("Priority was normal, is high now (zed)", vec!["normal", "zed"]),
+        ("Leak is closed", vec!["Leak"]),
+        ("This is normal", vec![]),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("getIssue", json!({"issue_id": 4107}), issue.clone()).await;
+        tale.call("addComment", json!({"issue_id": 4107, "body": text}), json!({"id": 1})).await;
+        for params in [&[][..], &[("issue_id", Some("4107"))]] {
+            let request = CrystallizeRequest { force: true, ..wish(params) };
+            let made = tale.wish(&request).await.unwrap();
+            let evidence = made.report.questions.iter().flat_map(|question| &question.evidence);
+            let parts: Vec<&str> = evidence.filter_map(|one| one.value.as_str()).collect();
+            assert_eq!(parts, asked, "{text} {params:?}");
+        }
     }
 }

@@ -196,7 +196,7 @@ async fn what_the_one_thing_that_was_read_has_under_the_same_name_is_asked() {
 
 #[tokio::test]
 async fn a_count_is_how_many_things_a_query_printed() {
-    let items = json!([{"id": 4101, "n": 5}, {"id": 4102, "n": 1}, {"id": 4103, "n": 7}]);
+    let items = json!([{"id": 4101, "n": 5, "word": "a"}, {"id": 4102, "n": 1, "word": "b"}, {"id": 4103, "n": 7, "word": "c"}]);
     for (program, sent, word) in [
         (
             ".items[] | select(.n > 3) | .id",
@@ -204,6 +204,7 @@ async fn a_count_is_how_many_things_a_query_printed() {
             "@1{[.items[] | select(.n > 3) | .id] | length}",
         ),
         ("[.items[] | .n]", json!({"total": 3}), "@1{[.items[] | .n] | length}"),
+        ("[.items[].word]|join(\", \")", json!({"count": 3}), "@1{[.items[].word] | length}"),
     ] {
         let tale = told(json!({"items": items}), program, &json!({"text": sent})).await;
         let made = tale.made(&[]).await;

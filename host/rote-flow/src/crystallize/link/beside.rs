@@ -8,15 +8,17 @@ use rote_plan::{Expression, text_of};
 use serde_json::Value;
 
 use super::super::chance::tells;
-use super::super::occurrences::names_title;
+use super::super::occurrences::{Hit, is_name, names_title};
 use super::super::path::{Segment, jq_of, path_of};
-use super::super::program::stages;
+use super::super::program::{piped, stages};
 use super::super::request::ResultSpec;
 use super::super::secret::is_secret;
-use super::super::words::{places, stands_alone};
+use super::super::words::{names_member, places, stands_alone};
 use super::frames::{fields, last_key};
 use super::printed::{distinct, says_nothing};
+use super::source::are_alike;
 use super::{Linker, Read, is_common, place_name};
+use crate::crystallize::draft::DraftStep;
 use crate::literals::{references, walk_literals};
 use crate::question::QuestionId;
 
@@ -52,8 +54,9 @@ impl Linker<'_, '_> {
             }));
         });
         walk_literals(arguments, &mut |pointer, value| taken.extend(self.taken_at(pointer, value)));
-        let around: Vec<(Read, bool)> =
+        let mut around: Vec<(Read, bool)> =
             taken.iter().filter_map(|(read, told)| Some((self.around(read)?, *told))).collect();
+        around.extend(self.read_for().map(|read| (read, false)));
         let things = distinct(around.iter().map(|(thing, _)| thing.clone())).into_iter().take(MAX_THINGS);
         let told = |thing: &Read| around.iter().any(|(one, told)| one == thing && *told);
         things.map(|thing| AtHand { told: told(&thing), thing }).collect()
@@ -88,12 +91,35 @@ impl Linker<'_, '_> {
         }
     }
 
+    /// The thing that the write is for, where it was read by itself: its id may be a parameter, which takes nothing of it.
+    fn read_for(&self) -> Option<Read> {
+        let earlier = self.draft.steps.iter().filter(|step| step.calls[0] < self.step.calls[0] && step.is_one());
+        let mut reads = earlier.filter(|step| step.out.is_none() && step.broken.is_none()).rev();
+        let read = |step: &DraftStep| {
+            let call = step.call(self.cx.trace);
+            let read = Read { step: step.id.clone(), response: call.response, jq: ".".to_owned() };
+            let is_read = !call.is_write() && self.is_for(call.response);
+            (is_read && self.thing(&read).is_some()).then_some(read)
+        };
+        reads.find_map(read)
+    }
+
+    /// Whether a place is of a thing that the write takes something of, and is called as an argument.
+    pub(super) fn is_beside(&self, name: &str, hit: &Hit) -> bool {
+        let of = |one: &AtHand| {
+            let way = path_of(&one.thing.jq).filter(|_| one.thing.response == self.response(hit));
+            let rest = way.and_then(|way| hit.path.strip_prefix(way.as_slice()));
+            rest.is_some_and(|rest| rest.iter().all(|segment| matches!(segment, Segment::Key(_))))
+        };
+        are_alike(hit.field(), name) && self.things.iter().any(of)
+    }
+
     /// The thing that a read takes something of: the item of a list, or all of the answer.
     fn around(&self, read: &Read) -> Option<Read> {
         let path = path_of(&read.jq);
         let all = stages(&read.jq);
         let (last, before) = all.split_last()?;
-        let before = before.iter().map(|stage| stage.trim()).collect::<Vec<_>>().join(" | ");
+        let before = piped(before);
         let (before, path) = match path {
             Some(path) => (String::new(), path),
             None if before.is_empty() => return None,
@@ -118,7 +144,7 @@ impl Linker<'_, '_> {
             let mut own = fields(&value);
             own.retain(|((path, _), written)| {
                 let value = Value::from(written.as_str());
-                let says = !says_nothing(&value) && is_own(last_key(path), written, *told);
+                let says = !says_nothing(&value) && is_own(last_key(path), written, text, *told);
                 says && written.len() < text.len() && !self.seen.is_said_before(&text_of(&value), call)
             });
             own.sort_by_key(|((path, _), written)| (std::cmp::Reverse(written.len()), !names_title(last_key(path))));
@@ -153,10 +179,16 @@ fn below(before: &str, path: &[Segment]) -> String {
 }
 
 /// Whether what a member of a thing has is more than a word that people say as well. Where only its id says that the thing is meant, a
-/// number of one digit and a heading of one word are chance.
-fn is_own(name: &str, written: &str, told: bool) -> bool {
+/// number of one digit and a heading of one word are chance, but for what the text begins with: `Leak is closed`. A text may say itself of what
+/// kind a word is: `priority was normal`.
+fn is_own(name: &str, written: &str, text: &str, told: bool) -> bool {
+    let (own, first) = (names_member(text, name), is_name(written) && text.starts_with(written));
     let name = name.to_ascii_lowercase();
     let is_of = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
     let long = tells(&Value::from(written));
-    if is_common(written) { long && !is_of(&CATEGORIES) && (told || !is_of(&HEADINGS)) } else { long || told }
+    if is_common(written) {
+        long && (own || !is_of(&CATEGORIES)) && (told || first || !is_of(&HEADINGS))
+    } else {
+        long || told
+    }
 }

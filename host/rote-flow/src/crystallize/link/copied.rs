@@ -35,7 +35,14 @@ pub(super) struct Copied {
 impl<'a> Linker<'a, '_> {
     /// Whether a value that is an argument of a write was probably copied from an answer.
     pub(super) fn is_copied(&self, name: &str, value: &Value, hits: &[&Hit]) -> bool {
-        if !self.call.is_write() || says_nothing(value) {
+        if !self.call.is_write() {
+            return false;
+        }
+        let beside = |hit: &&&Hit| self.is_beside(name, hit) && !self.seen.is_said_before(&text_of(value), hit.call);
+        if value.is_number() && hits.iter().any(|hit| beside(&hit)) {
+            return true;
+        }
+        if says_nothing(value) {
             return false;
         }
         match value {

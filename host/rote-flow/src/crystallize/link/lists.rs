@@ -190,7 +190,7 @@ impl Linker<'_, '_> {
     }
 
     /// Whether a write is for the one thing that an answer is about: it sends its id, or that by which the answer was asked for.
-    fn is_for(&self, response: ResponseId) -> bool {
+    pub(super) fn is_for(&self, response: ResponseId) -> bool {
         let body = self.cx.body(response);
         let is_sent =
             |id: &Value| self.cx.path_arguments(self.call).iter().any(|(_, sent)| text_of(sent) == text_of(id));

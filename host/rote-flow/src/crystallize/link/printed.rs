@@ -10,7 +10,7 @@ use super::super::context::names_id;
 use super::super::occurrences::{Hit, id_words};
 use super::super::path::{Segment, jq_of, path_of};
 use super::super::pick::chooses;
-use super::super::program::{last_field, string_literals};
+use super::super::program::{last_field, piped, stages, string_literals};
 use super::super::words::{MIN_EMBEDDED_CHARS, places};
 use super::source::{Sources, kind_of_hit, same_name, shown};
 use super::{Linker, Read};
@@ -52,6 +52,7 @@ impl<'a> Linker<'a, '_> {
                 outputs.is_ok_and(|outputs| matches!(outputs.as_slice(), [one] if same(one, value)))
             };
             let collected = value.as_array().filter(|items| items.len() > 1 && outputs.as_slice() == items.as_slice());
+            found.extend(self.counted_in_a_text(name, value, &read));
             let jq = match (collected, counted(name, value, &outputs)) {
                 (Some(_), _) => format!("[{}]", read.jq),
                 (None, true) if outputs.len() == 1 => format!("{} | length", read.jq),
@@ -73,6 +74,16 @@ impl<'a> Linker<'a, '_> {
         let mut found = distinct(found);
         found.truncate(MAX_PRINTED);
         found
+    }
+
+    /// How many things a query joined to one text.
+    fn counted_in_a_text(&self, name: &str, value: &Value, read: &Read) -> Option<Read> {
+        let all = stages(&read.jq);
+        let (_, list) = all.split_last().filter(|(last, _)| last.trim().starts_with("join("))?;
+        let list = piped(list);
+        let outputs = self.cx.outputs(read.response, &list).ok()?;
+        let is_count = outputs.len() == 1 && counted(name, value, &outputs);
+        is_count.then(|| Read { jq: format!("{list} | length"), ..read.clone() })
     }
 
     /// What queries printed whole that a text of this write has as words of it, the longest first; ids and what things are called have

@@ -100,7 +100,7 @@ impl Linker<'_, '_> {
     }
 
     /// Whether a person had typed it before: into the query, or into a call that the answer says again.
-    fn is_typed_off(&self, name: &str, value: &Value, read: &Read) -> bool {
+    pub(super) fn is_typed_off(&self, name: &str, value: &Value, read: &Read) -> bool {
         values(&read.jq).iter().any(|(_, typed)| typed == value)
             || string_literals(&read.jq).iter().any(|literal| *value == *literal.text)
             || self.is_typed_before(name, value, read)

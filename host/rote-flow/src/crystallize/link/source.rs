@@ -1,6 +1,6 @@
 //! Which of the places that have a value is its source.
 
-use rote_find::singular;
+use rote_find::{singular, split_words};
 use rote_plan::text_of;
 use serde_json::Value;
 
@@ -20,6 +20,9 @@ pub(super) struct Sources<'h> {
 /// Members that hold the items of an answer and name nothing.
 const ENVELOPES: [&str; 10] =
     ["items", "data", "results", "result", "values", "records", "entries", "nodes", "list", "value"];
+
+/// Words in the names of amounts: `amount` is what a bill calls `total`.
+const AMOUNTS: [&str; 7] = ["amount", "total", "sum", "price", "cost", "value", "balance"];
 
 /// How good a place is; the lower, the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -212,6 +215,12 @@ pub(super) fn is_generic(name: &str) -> bool {
 
 pub(super) fn same_name(one: &str, other: &str) -> bool {
     normal(one) == normal(other)
+}
+
+/// Whether a number of one name may be sent under the other one.
+pub(super) fn are_alike(one: &str, other: &str) -> bool {
+    let is_amount = |name: &str| split_words(name).iter().any(|word| AMOUNTS.contains(&word.as_str()));
+    same_name(one, other) || is_amount(one) && is_amount(other)
 }
 
 /// A name without case, `_` and `-`.

@@ -245,7 +245,7 @@ fn indexed_further(jq: &str) -> Option<(List, usize, String)> {
     let path = path_of(first)?;
     let at = path.iter().position(|segment| matches!(segment, Segment::Index(_)))?;
     let Segment::Index(index) = path[at] else { return None };
-    let further = further.iter().map(|stage| stage.trim()).collect::<Vec<_>>().join(" | ");
+    let further = program::piped(further);
     let rest = if at + 1 == path.len() { further } else { format!("{} | {further}", jq_of(&path[at + 1..])) };
     Some((List::At(path[..at].to_vec()), index, rest))
 }
@@ -270,7 +270,7 @@ fn chosen_item(jq: &str) -> Option<(String, usize, String)> {
     let at = path.iter().position(|segment| matches!(segment, Segment::Index(_)))?;
     let Segment::Index(index) = path[at] else { return None };
     let rest = if at + 1 == path.len() { String::new() } else { jq_of(&path[at + 1..]) };
-    let chooses = chooses.iter().map(|stage| stage.trim()).collect::<Vec<_>>().join(" | ");
+    let chooses = program::piped(chooses);
     (program::names(&chooses, &["select"])).then(|| (format!("{chooses} | {}[]", jq_of(&path[..at])), index, rest))
 }
 
