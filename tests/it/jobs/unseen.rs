@@ -141,7 +141,7 @@ fn tracking() -> Vec<Job> {
                  call tracker closeIssue -p issue_id=«Crash at end» -p resolution=duplicate",
             )
             .asked(&["--param q=crash"])
-            .answers(&["pick:s2/issue_id=position", "pick:s2/body=position", "pick:s3/issue_id=position"])
+            .answers(&["pick:s2/issue_id=position", "pick:s2/body=position"])
             .runs(
                 "q=hang",
                 atlas(7, &["Crash at start", "Hang at start", "Hang at end"]),
