@@ -243,6 +243,10 @@ fn filing() -> Vec<Job> {
                  call files moveFile -p file_id=«a.md» -p folder_id=«Out»",
             )
             .asked(&["--param name=a.md"])
+            .answers(&[
+                r#"pick:s2/folder_id=@1{.folders[] | select(.name == "In") | .id}"#,
+                r#"pick:s3/folder_id=@1{.folders[] | select(.name == "Out") | .id}"#,
+            ])
             .runs("name=b.md", files(7, &["Out", "In"], "b.md", "B"), &["moveFile(file_id: b.md, folder_id: Out)"]),
         Job::new(61, "a file deleted that its name picks", files(1, &["In"], "a.md", "A"))
             .does(
