@@ -63,7 +63,7 @@ fn listed() -> (TestHome, FakeApi) {
 fn a_list_is_read_to_its_end_and_kept_as_one_document() {
     let (home, api) = listed();
     let run = home.rote(&["call", "things", "listThings", "--all"]);
-    assert!(run.code == 0 && run.stderr.starts_with("7 items in @1, @2, @3\n"), "{run}");
+    assert!(run.code == 0 && run.stderr.starts_with("7 items in @4, read from @1, @2, @3\n"), "{run}");
     assert_eq!(home.rote(&["@4", "[.[].n]"]).stdout, "[1,2,3,4,5,6,7]\n");
     let linked = home.data(&["call", "things", "listLinked", "--paginate"]);
     assert_eq!((&linked["items"], &linked["pages"], &linked["more"]), (&json!(7), &json!([5, 6, 7]), &json!(false)));
@@ -89,7 +89,7 @@ fn a_bound_is_told_and_a_failure_keeps_what_was_read() {
     let few = home.data(&["call", "things", "listThings", "--all", "--max-items", "4"]);
     assert_eq!((&few["items"], &few["pages"], &few["more"]), (&json!(4), &json!([1, 2]), &json!(true)));
     let one = home.rote(&["call", "things", "listThings", "--all", "--max-pages", "1"]);
-    assert!(one.code == 0 && one.stderr.contains("3 items in @4\nnote: the list goes on"), "{one}");
+    assert!(one.code == 0 && one.stderr.contains("3 items in @5, read from @4\nnote: the list goes on"), "{one}");
     let unknown = home.rote(&["call", "things", "listPlain", "--all"]);
     assert!(unknown.code == 0 && unknown.stderr.contains("nothing says how the list goes on"), "{unknown}");
     let sent = api.received().len();
@@ -119,7 +119,7 @@ fn a_page_that_looks_like_a_reference_is_not_filled_in() {
     let sent: Vec<String> = api.received().into_iter().map(|request| request.target).collect();
     assert_eq!(sent, ["/hostile?cursor=one"], "what the caller typed is filled in");
     let run = home.rote(&["call", "things", "listHostile", "--all"]);
-    assert!(run.code == 0 && run.stderr.contains("6 items in @2, @3"), "{run}");
+    assert!(run.code == 0 && run.stderr.contains("6 items in @4, read from @2, @3"), "{run}");
     let sent = api.received().into_iter().skip(1).map(|request| request.target);
     assert_eq!(sent.collect::<Vec<_>>(), ["/hostile", "/hostile?cursor=%401%7Btojson%7D"], "sent as the API said it");
 }

@@ -63,7 +63,7 @@ fn row_18_a_build_checks_what_bound_functions_are_given_and_what_the_frontmatter
         ["bind", "tracker", "--lang", "ts", "--tool", "listIssues", "--tool", "addComment", "--out", "lib/tracker.ts"];
     std::fs::create_dir_all(home.work().join("lib")).unwrap();
     says(&home, &bind, 0, &[]);
-    let source = |permits: &str, arguments: &str| {
+    let source = |permits: &str, arguments: &str, comments: &str| {
         home.file(
             "main.ts",
             format!(
@@ -71,31 +71,48 @@ fn row_18_a_build_checks_what_bound_functions_are_given_and_what_the_frontmatter
                  tracker:\n *     {permits}\n * output: {{format: json}}\n * ---\n */\n\
                  import {{ AdapterRegistry }} from \"@rote/sdk\";\n\
                  import {{ listIssues }} from \"./lib/tracker\";\nimport * as tracker from \"./lib/tracker.ts\";\n\
-                 export default async function main() {{\n  const t = new AdapterRegistry().adapter(\"tracker\");\n  \
+                 export default async function main() {{\n  const t = tracker.connect(new AdapterRegistry());\n  \
                  const issues = (await listIssues(t, {arguments})).json();\n  \
-                 await tracker.addComment(t, {{ project: \"atlas\", number: 1, body: \"x\" }});\n  return issues.length;\n}}\n"
+                 await {comments};\n  return issues.length;\n}}\n"
             ),
         );
     };
-    source("tools: [listIssues, addComment]", r#"{ project: "atlas", per_page: "four", limt: 4 }"#);
+    let comment = r#"tracker.addComment(t, { project: "atlas", number: 1, body: "x" })"#;
+    source("tools: [listIssues, addComment]", r#"{ project: "atlas", per_page: "four", limt: 4 }"#, comment);
     let wrong = [
         "main.ts:17:59: `tracker/listIssues`: `per_page` does not fit",
         "main.ts:17:77: `tracker/listIssues`: `limt` is unknown",
     ];
     says(&home, &["flow", "build", "main.ts"], 10, &wrong);
     let right = r#"{ project: "atlas", per_page: 4 }"#;
-    source("tools: [listIssues]", right);
-    let lacks = "note: main.ts:18:9: a run may not call `tracker/addComment`: add `addComment` to the `tools` of adapter `tracker`";
-    says(&home, &["flow", "build", "main.ts"], 0, &[lacks]);
-    says(&home, &["run", "wk"], 6, &["hint: add `addComment` to the `tools` of adapter `tracker` in the frontmatter"]);
-    source("tools: [listIssues, addComment]", right);
-    let lacks = "add `tracker/addComment` to `write_permissions` in the frontmatter";
-    says(&home, &["flow", "build", "main.ts"], 0, &[lacks]);
-    says(&home, &["run", "wk"], 6, &["hint: add `tracker/addComment` to `write_permissions` in the frontmatter"]);
-    source("tools: [listIssues, addComment]\n * write_permissions: [tracker/addComment]", right);
+    // Also by the adapter that the bindings open, and without what the tool needs.
+    let by_name = r#"t.call("addComment", { project: "atlas", number: 1 })"#;
+    source("tools: [listIssues]", right, by_name);
+    let wrong = [
+        "main.ts:18:16: `tracker/addComment`: `body` is missing (string)",
+        "main.ts:18:16: a run may not call `tracker/addComment`: add `addComment` to the `tools` of adapter `tracker`",
+    ];
+    says(&home, &["flow", "build", "main.ts"], 10, &wrong);
+    // A write that is in the source is not built without its permission, and one that is not is refused where a run comes to it.
+    let hidden = r#"t.call(["add", "Comment"].join(""), { project: "atlas", number: 1, body: "x" })"#;
+    for (permits, lacks) in [
+        ("tools: [listIssues]", "add `addComment` to the `tools` of adapter `tracker` in the frontmatter"),
+        ("tools: [listIssues, addComment]", "add `tracker/addComment` to `write_permissions` in the frontmatter"),
+    ] {
+        source(permits, right, comment);
+        says(&home, &["flow", "build", "main.ts"], 10, &[lacks]);
+        source(permits, right, hidden);
+        says(&home, &["flow", "build", "main.ts"], 0, &[]);
+        says(&home, &["run", "wk"], 6, &[&format!("hint: {lacks}")]);
+    }
+    source("tools: [listIssues, addComment]\n * write_permissions: [tracker/addComment]", right, comment);
     let built = home.rote(&["flow", "build", "main.ts"]);
     assert!(built.code == 0 && !built.stdout.contains("note:"), "{built}");
     assert_eq!(home.data(&["run", "wk"])["result"], 4);
+    source("tools: [addComment]\n * write_permissions: [tracker/addComment]", right, comment);
+    let lacks =
+        "note: main.ts:18:25: a run may not call `tracker/listIssues`: add `listIssues` to the `tools` of adapter";
+    says(&home, &["flow", "build", "main.ts"], 0, &[lacks]);
 }
 
 #[test]

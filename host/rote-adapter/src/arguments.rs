@@ -54,16 +54,7 @@ impl Validators {
         let Value::Object(arguments) = arguments else {
             return vec![problem("", format!("arguments are an object, this is {}", type_name(arguments)))];
         };
-        let empty = Map::new();
-        let properties = tool.input_schema["properties"].as_object().unwrap_or(&empty);
-        let mut problems = Vec::new();
-        for name in required(&tool.input_schema).filter(|name| !arguments.contains_key(*name)) {
-            problems.push(problem(name, format!("is missing{}", described(properties.get(name)))));
-        }
-        for (name, because) in needed_beside(&tool.input_schema, arguments) {
-            let described = described(properties.get(name));
-            problems.push(problem(name, format!("is missing{described}: `{because}` needs it beside it")));
-        }
+        let mut problems = missing_arguments(tool, &|name| arguments.contains_key(name));
         problems.extend(arguments.iter().filter_map(|(name, value)| self.check_named(tool, name, value)));
         problems.truncate(MAX_PROBLEMS);
         problems
@@ -205,16 +196,30 @@ fn required(schema: &Value) -> impl Iterator<Item = &str> {
 
 /// Arguments that are missing because a given one needs them (`dependentRequired`: the fields of a body that is
 /// optional as a whole), each once, with the first that needs it.
-fn needed_beside<'s>(schema: &'s Value, arguments: &Map<String, Value>) -> BTreeMap<&'s str, &'s str> {
+fn needed_beside<'s>(schema: &'s Value, is_given: &dyn Fn(&str) -> bool) -> BTreeMap<&'s str, &'s str> {
     let mut missing = BTreeMap::new();
     let given = schema["dependentRequired"].as_object().into_iter().flatten();
-    for (because, names) in given.filter(|(because, _)| arguments.contains_key(*because)) {
+    for (because, names) in given.filter(|(because, _)| is_given(because)) {
         let names = names.as_array().into_iter().flatten().filter_map(Value::as_str);
-        for name in names.filter(|name| !arguments.contains_key(*name)) {
+        for name in names.filter(|name| !is_given(name)) {
             missing.entry(name).or_insert(because.as_str());
         }
     }
     missing
+}
+
+/// Says which arguments a tool needs beside those that are given.
+#[must_use]
+pub fn missing_arguments(tool: &Tool, is_given: &dyn Fn(&str) -> bool) -> Vec<ArgumentProblem> {
+    let properties = &tool.input_schema["properties"];
+    let always = required(&tool.input_schema).filter(|name| !is_given(name));
+    let mut problems: Vec<ArgumentProblem> =
+        always.map(|name| problem(name, format!("is missing{}", described(properties.get(name))))).collect();
+    for (name, because) in needed_beside(&tool.input_schema, is_given) {
+        let described = described(properties.get(name));
+        problems.push(problem(name, format!("is missing{described}: `{because}` needs it beside it")));
+    }
+    problems
 }
 
 /// Whether a tool takes arguments that its schema does not name. It has to say so: an unknown name is nearly

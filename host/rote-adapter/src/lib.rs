@@ -25,7 +25,7 @@ mod session;
 mod source;
 
 pub use answers::AnswerShapes;
-pub use arguments::{ArgumentProblem, check_argument};
+pub use arguments::{ArgumentProblem, check_argument, missing_arguments};
 pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, Pace, References};
 pub use credential::GivenCredential;
 pub use error::{AdapterError, CallFailure};

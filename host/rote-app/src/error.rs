@@ -24,6 +24,8 @@ pub struct AppError {
     pub refusal: Option<Box<Refusal>>,
     /// Data for a machine; never a secret.
     pub details: Option<Value>,
+    /// What a flow logged before it stopped.
+    pub log: Vec<String>,
     /// What the remote answered, where that is the failure; secrets masked.
     pub answer: Option<Overview>,
 }
@@ -39,6 +41,7 @@ impl AppError {
             hint: None,
             refusal: None,
             details: None,
+            log: Vec::new(),
             answer: None,
         }
     }
@@ -105,7 +108,8 @@ impl AppError {
         let mut next: Option<&(dyn StdError + 'static)> = error.source();
         while let Some(cause) = next.filter(|_| causes.len() < MAX_CAUSES) {
             let text = cause.to_string();
-            // A wrapper that repeats its cause's text says nothing new, nor does a cause that was told already.
+            // A stopped run, a failed replay and a blessing that does not count tell their cause in their own text: it is not told
+            // twice, nor is a cause that was told already. Nothing is decided by it.
             if !message.contains(&text) && causes.last() != Some(&text) {
                 causes.push(text);
             }
@@ -118,6 +122,7 @@ impl AppError {
             hint: error.hint(),
             refusal: error.refusal().map(Box::new),
             details: error.details(),
+            log: error.log(),
             answer: None,
         }
     }

@@ -164,6 +164,7 @@ impl Host {
             // Names and rules, for programs; none of it is shown.
             refusal: error.refusal,
             details: error.details.map(|details| redactor.value(&details).unwrap_or(details)),
+            log: error.log.into_iter().map(mask).collect(),
             // Masked as it was recorded.
             answer: error.answer,
         }

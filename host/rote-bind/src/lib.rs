@@ -34,6 +34,9 @@ pub use pages::{MAX_PAGES, Paging, Step};
 
 use rote_types::{Language, Manifest, Tool};
 
+/// The function of a binding that returns its adapter.
+pub const CONNECT: &str = "connect";
+
 /// Writes TypeScript bindings: one module that imports types, and nothing else, from `@rote/sdk`.
 ///
 /// # Errors

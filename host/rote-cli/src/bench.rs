@@ -11,6 +11,7 @@ mod measure;
 mod process;
 mod runs;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -50,7 +51,7 @@ pub(crate) struct Measured {
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline_per_second: Option<f64>,
     /// The goal, in words.
-    goal: &'static str,
+    goal: Cow<'static, str>,
     /// The goals as numbers, where missing one counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     bounds: Vec<Bound>,
@@ -76,24 +77,28 @@ impl Bound {
         Self { value, goal, at_least: true }
     }
 
+    fn is_over(self) -> bool {
+        if self.at_least { self.value < self.goal } else { self.value > self.goal }
+    }
+
     fn is_missed(self) -> bool {
         if self.at_least { self.value < self.goal / SLACK } else { self.value > self.goal * SLACK }
     }
 }
 
 impl Measured {
-    fn new(name: impl Into<String>, time: Duration, goal: &'static str) -> Self {
-        Self { name: name.into(), milliseconds: Some(milliseconds(time)), goal, ..Self::default() }
+    fn new(name: impl Into<String>, time: Duration, goal: impl Into<Cow<'static, str>>) -> Self {
+        Self { name: name.into(), milliseconds: Some(milliseconds(time)), goal: goal.into(), ..Self::default() }
     }
 
     /// A figure of so many in a second.
     fn rate(name: impl Into<String>, per_second: f64, goal: &'static str) -> Self {
-        Self { name: name.into(), per_second: Some(per_second), goal, ..Self::default() }
+        Self { name: name.into(), per_second: Some(per_second), goal: goal.into(), ..Self::default() }
     }
 
     /// A number of things, which [`Measured::counted`] fills in where they could be counted.
     fn count(name: impl Into<String>, goal: &'static str) -> Self {
-        Self { name: name.into(), goal, ..Self::default() }
+        Self { name: name.into(), goal: goal.into(), ..Self::default() }
     }
 
     fn counted(self, count: f64) -> Self {
@@ -169,7 +174,11 @@ impl fmt::Display for Measured {
             _ if !self.baseline.is_empty() => write!(f, "; {}: no figure", self.baseline)?,
             _ => {}
         }
-        let missed = if self.is_missed() { ", missed" } else { "" };
+        let missed = match (self.is_missed(), self.bounds.iter().any(|bound| bound.is_over())) {
+            (true, _) => ", missed",
+            (false, true) => ", missed by less than a quarter",
+            (false, false) => "",
+        };
         write!(f, " (goal: {}{missed})", self.goal)
     }
 }
@@ -194,6 +203,8 @@ mod tests {
             .bound(Bound::most(6.3, 5.0));
         let text = "a call: 6.30 ms; bare: 1.00 ms; ratio 6.30 (goal: at most 5 times a bare one, missed)";
         assert_eq!(measured.to_string(), text);
+        let measured = Measured::count("a thing", "at most 5").counted(5.5).bound(Bound::most(5.5, 5.0));
+        assert_eq!(measured.to_string(), "a thing: 5.5 (goal: at most 5, missed by less than a quarter)");
     }
 
     #[test]

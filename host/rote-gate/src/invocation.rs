@@ -132,5 +132,5 @@ pub struct ClaimedRequest {
 
 /// A guest's text for a message.
 pub(crate) fn shown(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(60).collect()
+    text.chars().filter(|c| !rote_types::is_hidden(*c)).take(60).collect()
 }

@@ -53,7 +53,7 @@ mod vlq;
 mod tests;
 
 pub use bundle::{Bundle, bundle};
-pub use calls::{ImportedCall, LiteralArgument, LiteralCall};
+pub use calls::{ImportedCall, LiteralArgument, LiteralArguments, LiteralCall};
 pub use error::{Place, Problem, ScriptError, SourceError};
 pub use limits::BundleLimits;
 pub use resolve::{SDK_GLOBAL, SDK_MODULE};

@@ -143,6 +143,11 @@ pub trait Classify: std::error::Error {
         None
     }
 
+    /// Returns what a flow logged before it stopped, line by line.
+    fn log(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns data for `error.details` in machine output; never a secret.
     fn details(&self) -> Option<serde_json::Value> {
         None

@@ -129,6 +129,7 @@ fn parts() -> Vec<Job> {
                  call tracker closeIssue -p 'issue_id=@1{.items[2].id}' -p resolution=fixed",
             )
             .asked(&["--param resolution=fixed"])
+            .answers(&["loop:s2=filter"])
             .runs("resolution=fixed", there(), wanted)
             .plain(wanted),
     ]

@@ -141,7 +141,7 @@ fn tracking() -> Vec<Job> {
                  call tracker closeIssue -p issue_id=«Crash at end» -p resolution=duplicate",
             )
             .asked(&["--param q=crash"])
-            .answers(&["pick:s2/issue_id=position", "pick:s2/body=position", "pick:s3/issue_id=position"])
+            .answers(&["pick:s2/issue_id=position", "pick:s2/body=position"])
             .runs(
                 "q=hang",
                 atlas(7, &["Crash at start", "Hang at start", "Hang at end"]),
@@ -243,6 +243,10 @@ fn filing() -> Vec<Job> {
                  call files moveFile -p file_id=«a.md» -p folder_id=«Out»",
             )
             .asked(&["--param name=a.md"])
+            .answers(&[
+                r#"pick:s2/folder_id=@1{.folders[] | select(.name == "In") | .id}"#,
+                r#"pick:s3/folder_id=@1{.folders[] | select(.name == "Out") | .id}"#,
+            ])
             .runs("name=b.md", files(7, &["Out", "In"], "b.md", "B"), &["moveFile(file_id: b.md, folder_id: Out)"]),
         Job::new(61, "a file deleted that its name picks", files(1, &["In"], "a.md", "A"))
             .does(

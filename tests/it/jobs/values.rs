@@ -221,7 +221,7 @@ fn found() -> Vec<Job> {
                  call files uploadFile -p 'folder_id=@2{.id}' -p name=a.md -p content=Text",
             )
             .asked(&["--param content=Text"])
-            .answers(&["when:s2=if none is found"])
+            .answers(&["when:s2=yes", "found:s2=first"])
             .runs(
                 "content=More",
                 folder(7, &["Reports"]),

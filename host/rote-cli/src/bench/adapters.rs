@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Measured;
-use super::measure::{fresh, text};
+use super::measure::{first_use, fresh, text};
 use super::process::{Took, median, rote, time};
 use crate::demo::TrackerServer;
 use crate::error::{Result, io};
@@ -13,8 +13,6 @@ use crate::error::{Result, io};
 const ADAPTERS: usize = 200;
 /// Most first calls: each has a home of its own.
 const FIRST_CALLS: u32 = 5;
-/// How much longer a first call may take than a warm one.
-const FIRST_CALL_MORE: Duration = Duration::from_millis(150);
 /// How long the search may take.
 const EXPLORE: Duration = Duration::from_millis(15);
 
@@ -26,8 +24,7 @@ pub(super) fn measure(folder: &Path, sample: &Path, runs: u32) -> Result<Vec<Mea
 fn first_call(folder: &Path, sample: &Path, runs: u32) -> Result<Measured> {
     let server = TrackerServer::start(0).map_err(|error| io("cannot serve the sample API", &error))?;
     let url = server.base_url();
-    let mut warm = Vec::new();
-    let first = median(runs, || {
+    first_use("first call of a new adapter", runs, || {
         let home = fresh(folder)?;
         let setup: [&[&str]; 3] = [
             &["adapter", "new", "tracker", "--spec", text(sample)?, "--base-url", &url, "--yes"],
@@ -38,14 +35,8 @@ fn first_call(folder: &Path, sample: &Path, runs: u32) -> Result<Measured> {
             time(&mut rote(home.path(), arguments)?)?;
         }
         let call = || -> Result<Took> { time(&mut rote(home.path(), &["call", "tracker", "listProjects"])?) };
-        let first = call()?;
-        warm.push(call()?.wall);
-        Ok(first)
-    })?;
-    warm.sort();
-    let warm = warm[warm.len() / 2];
-    let measured = Measured::new("first call of a new adapter", first.wall, "150 ms more than a warm one");
-    Ok(measured.against("warm", Some(warm)).at_most(warm + FIRST_CALL_MORE))
+        Ok([call()?, call()?])
+    })
 }
 
 fn explore(folder: &Path, sample: &Path, runs: u32) -> Result<Measured> {

@@ -7,7 +7,7 @@ use rote_app::{AppError, CallRequest, References, Session, Wanted};
 use rote_types::ErrorKind;
 use serde_json::Value;
 
-use super::process::{median, program, rote, time};
+use super::process::{Took, median, program, rote, time};
 use super::{Bound, Measured};
 use crate::context::Context;
 use crate::demo::DOCUMENT;
@@ -18,6 +18,10 @@ use crate::ui::Ui;
 const MOST_SPEC_BYTES: u64 = 256 << 20;
 /// Descriptions that are larger have a goal of their own.
 const LARGE_SPEC_BYTES: usize = 16 << 20;
+/// How large this program may be.
+const MOST_MIB: f64 = 70.0;
+/// How much longer a first use may take than a warm one.
+const FIRST_USE_MORE: Duration = Duration::from_millis(150);
 /// Rows of the response that is queried: about 10 MB of JSON.
 const ROWS: usize = 100_000;
 /// What is asked of it, and how long that may take against jq.
@@ -37,6 +41,7 @@ pub(crate) fn measure(context: &Context, ui: &mut Ui<'_>, specs: &[PathBuf], run
         ui.talk(&format!("installing {}", spec.display()));
         all.push(adapter_new(context, folder.path(), spec, runs.min(5))?);
     }
+    all.push(size()?);
     ui.talk("calling and searching adapters");
     all.extend(super::adapters::measure(folder.path(), &sample, runs)?);
     ui.talk("running single commands");
@@ -107,6 +112,14 @@ fn adapter_new(context: &Context, folder: &Path, spec: &Path, runs: u32) -> Resu
         .peak(mib(took.peak_bytes), at_most_mib))
 }
 
+/// How large this program is.
+fn size() -> Result<Measured> {
+    let program = std::env::current_exe().and_then(std::fs::metadata);
+    let size = mib(program.map_err(|error| io("cannot find this program", &error))?.len());
+    let measured = Measured::count("size of this program in MiB", "at most 70, as a release is built");
+    Ok(measured.counted(size).bound(Bound::most(size, MOST_MIB)))
+}
+
 fn mib(bytes: u64) -> f64 {
     // A megabyte count is far below 2^52, so nothing is lost.
     #[expect(clippy::cast_precision_loss, reason = "exact below 2^52")]
@@ -124,7 +137,36 @@ fn queries(folder: &Path, runs: u32) -> Result<Vec<Measured>> {
     let home = fresh(folder)?;
     time(&mut rote(home.path(), &["init", "bench"])?)?;
     time(&mut rote(home.path(), &["inject", text(&file)?])?)?;
-    PROGRAMS.iter().map(|(program, goal, words)| query(home.path(), &file, runs, program, *goal, words)).collect()
+    let first = first_query(folder, runs.min(5))?;
+    let all = PROGRAMS.iter().map(|(program, goal, words)| query(home.path(), &file, runs, program, *goal, words));
+    std::iter::once(Ok(first)).chain(all).collect()
+}
+
+/// The first query of a home, which prepares what answers queries, against the next one.
+fn first_query(folder: &Path, runs: u32) -> Result<Measured> {
+    let file = folder.join("one.json");
+    write(&file, "{\"id\":1}")?;
+    first_use("first query of a fresh home", runs, || {
+        let home = fresh(folder)?;
+        time(&mut rote(home.path(), &["init", "bench"])?)?;
+        time(&mut rote(home.path(), &["inject", text(&file)?])?)?;
+        let query = || time(&mut rote(home.path(), &["@1", ".id"])?);
+        Ok([query()?, query()?])
+    })
+}
+
+/// What is done first in a home, or with a new thing in it, against the same done again; `each` does both in a new home.
+pub(super) fn first_use(name: &str, runs: u32, mut each: impl FnMut() -> Result<[Took; 2]>) -> Result<Measured> {
+    let mut warm = Vec::new();
+    let first = median(runs, || {
+        let [first, again] = each()?;
+        warm.push(again.wall);
+        Ok(first)
+    })?;
+    warm.sort();
+    let warm = warm[warm.len() / 2];
+    let measured = Measured::new(name, first.wall, "150 ms more than a warm one");
+    Ok(measured.against("warm", Some(warm)).at_most(warm + FIRST_USE_MORE))
 }
 
 fn query(home: &Path, file: &Path, runs: u32, asked: &str, goal: f64, words: &'static str) -> Result<Measured> {

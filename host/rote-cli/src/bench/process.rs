@@ -72,10 +72,37 @@ fn peak_until_end(child: &Child) -> u64 {
     peak
 }
 
+/// Runs two commands in turn and returns the shortest wall time of each: what else the machine does adds to a time and never takes
+/// away from it, so that their ratio tells of the commands alone.
+pub(super) fn shortest(
+    runs: u32,
+    one: impl Fn() -> Result<Command>,
+    other: impl Fn() -> Result<Command>,
+) -> Result<(Duration, Duration)> {
+    let (mut of_one, mut of_other) = (Duration::MAX, Duration::MAX);
+    for _ in 0..runs {
+        of_one = of_one.min(time(&mut one()?)?.wall);
+        of_other = of_other.min(time(&mut other()?)?.wall);
+    }
+    Ok((of_one, of_other))
+}
+
+/// Runs a command several times and returns the time that 95 of 100 runs take at most.
+pub(super) fn most(runs: u32, mut each: impl FnMut() -> Result<Took>) -> Result<Duration> {
+    let all = sorted(runs, &mut each)?;
+    Ok(all[(all.len() * 95).div_ceil(100) - 1].wall)
+}
+
+/// What each of several runs took, the shortest first; at least one.
+fn sorted(runs: u32, each: &mut dyn FnMut() -> Result<Took>) -> Result<Vec<Took>> {
+    let mut all = (0..runs.max(1)).map(|_| each()).collect::<Result<Vec<_>>>()?;
+    all.sort_by_key(|took| took.wall);
+    Ok(all)
+}
+
 /// Runs a command several times and returns the median wall time with the greatest peak.
 pub(super) fn median(runs: u32, mut each: impl FnMut() -> Result<Took>) -> Result<Took> {
-    let mut all = (0..runs).map(|_| each()).collect::<Result<Vec<_>>>()?;
-    all.sort_by_key(|took| took.wall);
+    let all = sorted(runs, &mut each)?;
     let peak_bytes = all.iter().map(|took| took.peak_bytes).max().unwrap_or(0);
     Ok(Took { wall: all[all.len() / 2].wall, peak_bytes })
 }

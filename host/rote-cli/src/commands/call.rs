@@ -238,7 +238,8 @@ impl Options {
         note_created(ui, paged.done.created_workspace.as_ref());
         if !ui.json {
             let pages: Vec<String> = paged.pages.iter().map(ToString::to_string).collect();
-            ui.talk(&format!("{} in {}", plural(paged.items, "item"), pages.join(", ")));
+            let (items, all) = (plural(paged.items, "item"), paged.done.view.response.id);
+            ui.talk(&format!("{items} in {all}, read from {}", pages.join(", ")));
             if paged.more {
                 ui.talk("note: the list goes on; --max-items and --max-pages take more");
             }

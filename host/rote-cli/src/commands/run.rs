@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use rote_app::{DryRun, RunReport, RunRequest, WritesOf, write_lines};
 use rote_types::{CommandLine, RunLimits, command};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::ask::with_bindings;
 use crate::commands::call::seconds;
@@ -240,6 +240,5 @@ fn told(done: &RunReport) -> String {
 /// Tells what a flow logged before it stopped.
 fn tell_log(ui: &mut Ui<'_>, error: &CliError) {
     let (CliError::App(error), false) = (error, ui.json) else { return };
-    let log = error.details.as_ref().and_then(|details| details["log"].as_array());
-    log.into_iter().flatten().filter_map(Value::as_str).for_each(|line| ui.talk(&clip(line, MAX_LINE)));
+    error.log.iter().for_each(|line| ui.talk(&clip(line, MAX_LINE)));
 }

@@ -185,15 +185,14 @@ impl RunnerError {
                     cut_off @ (ErrorKind::Interrupted | ErrorKind::Limit) => cut_off,
                     _ => *kind,
                 };
-                let (flow, cause) = (flow.as_str(), source.details());
-                let details =
-                    json!({ "flow": flow, "workspace": workspace, "doubt": doubt, "cause": cause, "log": log });
-                Told::new(kind).hint(ways).details(details)
+                let details = json!({ "flow": flow, "workspace": workspace, "doubt": doubt, "cause": source.details(), "log": log });
+                Told::new(kind).hint(ways).log(log).details(details)
             }
             Self::Stopped { flow, workspace, resume, source, log, .. } => Told::new(source.kind())
                 .hint(resume.clone().unwrap_or_else(|| goes_on(source, workspace)))
                 // Nobody makes a run anew, with what it has written, because a credential was bound.
                 .refusal(source.refusal().filter(|refusal| !matches!(refusal, Refusal::Unbound(_))))
+                .log(log)
                 .details(json!({ "flow": flow, "workspace": workspace, "cause": source.details(), "log": log })),
             Self::Unsettled { doubt, others, outer } => Told::new(ErrorKind::Conflict)
                 .hint(outer.as_ref().map_or_else(|| doubt.ways(), |outer| doubt.ways_within(outer)))
@@ -210,7 +209,7 @@ impl RunnerError {
                     "log": log,
                 });
                 let ways = if own { doubt.ways() } else { doubt.ways_within(workspace) };
-                Told::new(*kind).hint(ways).details(details)
+                Told::new(*kind).hint(ways).log(log).details(details)
             }
             Self::StillRunning { workspace } => {
                 Told::new(ErrorKind::Conflict).hint(command("rote ls").option("--workspace", workspace))

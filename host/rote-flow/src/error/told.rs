@@ -14,16 +14,18 @@ pub(super) struct Told {
     pub(super) hint: Option<String>,
     pub(super) details: Option<Value>,
     pub(super) refusal: Option<Refusal>,
+    pub(super) log: Vec<String>,
 }
 
 impl Told {
     pub(super) fn new(kind: ErrorKind) -> Self {
-        Self { kind, hint: None, details: None, refusal: None }
+        Self { kind, hint: None, details: None, refusal: None, log: Vec::new() }
     }
 
     /// What a wrapped error says of itself.
     pub(super) fn of(error: &dyn Classify) -> Self {
-        Self { kind: error.kind(), hint: error.hint(), details: error.details(), refusal: error.refusal() }
+        let (kind, hint, details) = (error.kind(), error.hint(), error.details());
+        Self { kind, hint, details, refusal: error.refusal(), log: error.log() }
     }
 
     pub(super) fn hint(self, hint: impl Into<String>) -> Self {
@@ -36,6 +38,10 @@ impl Told {
 
     pub(super) fn refusal(self, refusal: Option<Refusal>) -> Self {
         Self { refusal, ..self }
+    }
+
+    pub(super) fn log(self, log: &[String]) -> Self {
+        Self { log: log.to_vec(), ..self }
     }
 
     pub(super) fn details(self, details: Value) -> Self {
@@ -57,6 +63,10 @@ macro_rules! classified {
 
             fn refusal(&self) -> Option<rote_types::Refusal> {
                 self.told().refusal
+            }
+
+            fn log(&self) -> Vec<String> {
+                self.told().log
             }
 
             fn details(&self) -> Option<serde_json::Value> {

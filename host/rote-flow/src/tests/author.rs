@@ -29,7 +29,8 @@ async fn a_call_that_its_adapter_does_not_have_does_not_build() {
     assert!(matches!(error, FlowError::Author(AuthorError::Calls { .. })), "{error}");
     let expected = "main.ts:14:17: adapter `shop` has no tool `orders_gte` (did you mean `orders_get` or `orders_list` or \
                     `orders_create`?)\n\
-                    main.ts:15:33: `shop/orders_get`: `idd` is unknown (did you mean `id`?)";
+                    main.ts:15:33: `shop/orders_get`: `idd` is unknown (did you mean `id`?)\n\
+                    main.ts:15:17: `shop/orders_get`: `id` is missing (integer)";
     assert_eq!((error.to_string().as_str(), error.kind()), (expected, ErrorKind::Conflict));
     assert!(build(&fixture, "await shop.call(\"orders_list\", { owner: \"me\", limit: 2 });").await.is_ok());
 }
@@ -41,7 +42,19 @@ async fn a_value_that_its_tool_does_not_take_does_not_build() {
                  await shop.call(\"orders_get\", {\n id: [7] });\nawait shop.call(\"orders_list\", { owner: \"me\", limit: some });";
     let error = build(&fixture, calls).await.unwrap_err().to_string();
     let expected = "main.ts:15:47: `shop/orders_list`: `limit` is a string, expected `integer`\n\
-                    main.ts:17:2: `shop/orders_get`: `id` is an array, expected `integer`";
+                    main.ts:17:2: `shop/orders_get`: `id` is an array, expected `integer`\n\
+                    main.ts:18:47: `shop/orders_list`: `limit` is a string, expected `integer`";
+    assert_eq!(error, expected);
+}
+
+#[tokio::test]
+async fn a_call_without_what_its_tool_needs_does_not_build() {
+    let fixture = Fixture::new();
+    let calls = "const none = {};\nawait shop.call(\"orders_get\");\nawait shop.call(\"orders_get\", none);\n\
+                 const more = { id: 1 };\nawait shop.call(\"orders_get\", more);\nawait shop.call(\"orders_get\", { ...more });";
+    let error = build(&fixture, calls).await.unwrap_err().to_string();
+    let expected = "main.ts:15:17: `shop/orders_get`: `id` is missing (integer)\n\
+                    main.ts:16:17: `shop/orders_get`: `id` is missing (integer)";
     assert_eq!(error, expected);
 }
 

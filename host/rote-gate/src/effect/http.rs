@@ -145,7 +145,7 @@ pub(crate) fn record(request: &Request, adapter: &Manifest, previews: &[Credenti
 
 /// A request that was not understood, as far as it is shown.
 pub(crate) fn claimed_record(claimed: &ClaimedRequest) -> RequestRecord {
-    let clean = |text: &str| text.chars().filter(|c| !c.is_control()).take(2_000).collect::<String>();
+    let clean = |text: &str| text.chars().filter(|c| !rote_types::is_hidden(*c)).take(2_000).collect::<String>();
     RequestRecord { url: clean(&claimed.url), method: clean(&claimed.method), ..RequestRecord::default() }
 }
 

@@ -5,7 +5,7 @@ use super::bundled;
 /// Each call as `line adapter/tool(arguments with their lines)`.
 fn calls(files: &[(&str, &str)]) -> Vec<String> {
     let show = |call: &crate::LiteralCall| {
-        let named = call.arguments.iter().map(|one| format!("{}:{}", one.name, one.at.line)).collect::<Vec<_>>();
+        let named = call.arguments.named.iter().map(|one| format!("{}:{}", one.name, one.at.line)).collect::<Vec<_>>();
         format!("{}:{} {}/{}({})", call.at.file, call.at.line, call.adapter, call.tool, named.join(" "))
     };
     bundled(files).calls.iter().map(show).collect()
@@ -61,7 +61,7 @@ export default async function run(a: any) {
     let lib = "export const list = (a: any, b: object) => a; export const make = <T>(a: any, b?: object) => a;\n";
     let found = bundled(&[("main.ts", main), ("lib/shop.ts", lib)]).imported_calls;
     let show = |call: &crate::ImportedCall| {
-        let named = call.arguments.iter().map(|one| format!("{}={:?}", one.name, one.value)).collect::<Vec<_>>();
+        let named = call.arguments.named.iter().map(|one| format!("{}={:?}", one.name, one.value)).collect::<Vec<_>>();
         format!("{}:{} {} {}({})", call.at.file, call.at.line, call.specifier, call.function, named.join(" "))
     };
     assert_eq!(
@@ -85,7 +85,7 @@ fn the_values_of_arguments_are_known_where_they_stand_there() {
 }
 "#;
     let files = bundled(&[("main.ts", main)]);
-    let values = files.calls[0].arguments.iter().filter_map(|one| Some((one.name.as_str(), one.value.clone()?)));
+    let values = files.calls[0].arguments.named.iter().filter_map(|one| Some((one.name.as_str(), one.value.clone()?)));
     let values: serde_json::Map<String, serde_json::Value> =
         values.map(|(name, value)| (name.to_owned(), value)).collect();
     let expected = serde_json::json!({
@@ -93,4 +93,51 @@ fn the_values_of_arguments_are_known_where_they_stand_there() {
         "list": [1, "b", {"c": []}],
     });
     assert_eq!(serde_json::Value::Object(values), expected);
+}
+
+#[test]
+fn arguments_that_a_const_holds_are_those_of_the_call_unless_something_else_has_them() {
+    let main = r#"import { connect } from "./lib/shop";
+import * as shop from "./lib/shop.ts";
+const limit = 4, kind: string = "all", list = [1];
+export default async function run(rote: any, p: object) {
+  const args = { limit, kind, list, none: null };
+  const changed = { limit }, shown = { limit };
+  changed.limit = 5; console.log(shown);
+  let other = { limit };
+  const t = connect(rote), pinned = rote.adapter("crm").withFingerprint("x");
+  t.call("a", args); pinned.call("b", args);
+  pinned.call("c", changed); pinned.call("d", shown); pinned.call("e", other);
+  shop.connect(rote).callBg("f"); pinned.call("g", { limit, ...p }); pinned.call("h", ...[p]);
+  pinned.batchCall([{ tool: "i", arguments: args }, { tool: "j" }, { tool: "k", ...p }]);
+}
+"#;
+    let lib = "export const connect = (rote: any) => rote.adapter('shop');\n";
+    let bundle = bundled(&[("main.ts", main), ("lib/shop.ts", lib)]);
+    let given = |arguments: &crate::LiteralArguments| {
+        let one = |one: &crate::LiteralArgument| match &one.value {
+            Some(value) => format!("{}={value}", one.name),
+            None => format!("{}=?", one.name),
+        };
+        let more = (!arguments.whole).then(|| "…".to_owned());
+        arguments.named.iter().map(one).chain(more).collect::<Vec<_>>().join(" ")
+    };
+    let tools = bundle.calls.iter().map(|call| format!("{}/{}({})", call.adapter, call.tool, given(&call.arguments)));
+    let expected = [
+        "crm/b(limit=4 kind=\"all\" list=? none=null)",
+        "crm/c(…)",
+        "crm/d(…)",
+        "crm/e(…)",
+        "crm/g(limit=4 …)",
+        "crm/h(…)",
+        "crm/i(limit=4 kind=\"all\" list=? none=null)",
+        "crm/j()",
+        "crm/k(…)",
+    ];
+    assert_eq!(tools.collect::<Vec<_>>(), expected);
+    let imported = bundle.imported_calls.iter().filter_map(|call| {
+        Some(format!("{} {}/{}({})", call.specifier, call.function, call.tool.as_ref()?, given(&call.arguments)))
+    });
+    let expected = ["./lib/shop connect/a(limit=4 kind=\"all\" list=? none=null)", "./lib/shop.ts connect/f()"];
+    assert_eq!(imported.collect::<Vec<_>>(), expected);
 }

@@ -134,8 +134,8 @@ pub(super) fn as_one(outputs: &[Value]) -> Value {
 pub(super) fn makes(cx: &Context<'_>, step: &DraftStep) -> bool {
     let call = step.call(cx.trace);
     let named = MAKES.iter().any(|word| call.tool.to_ascii_lowercase().starts_with(word));
-    let grave = cx.tool(call).is_some_and(|tool| tool.access > Access::Write);
-    !grave && (named || call.method == Method::Post)
+    // A `POST` that searches makes nothing, and what is grave is not made in passing.
+    cx.tool(call).is_some_and(|tool| tool.access == Access::Write) && (named || call.method == Method::Post)
 }
 
 /// The names that a step gives to what it makes, as they were sent.
