@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::asks::{asks, plain};
+use super::asks::{asks, plain, short, when};
 use super::tale::{Tale, open, steps};
 use crate::Crystallized;
 
@@ -98,5 +98,25 @@ async fn a_run_makes_nothing_that_may_stand_on_the_next_page() {
         shop.says(200, now.clone());
         assert!(tale.fixture.run(&tale.fixture.run_request(&[])).await.is_err(), "{now}");
         assert_eq!(shop.log()[sent..], ["GET /contacts?q=Acme"], "{now}");
+    }
+}
+
+#[tokio::test]
+async fn a_thing_that_a_list_did_not_have_is_asked_though_nobody_queried_the_list() {
+    let lists =
+        |name: &str| json!({"items": [{"id": 4, "title": name}, {"id": 5, "title": "Later"}], "has_more": false});
+    let tale = made_anew("listIssues", json!({}), lists("Bug"), None).await;
+    assert_eq!(open(&tale.made(&[]).await), ["when:s2"]);
+    let made = tale.answered_with(&[("when:s2", "yes")]).await.unwrap();
+    assert_eq!(open(&made), [""; 0]);
+    assert!(short(&when(&made, "s2")).contains(".items[] | select(.title == \"Acme\")"), "{:?}", when(&made, "s2"));
+    assert_eq!(pages(&made), guarded(".has_more"));
+    for (query, answer, tool) in [
+        (None, lists("Acme"), "listIssues"),
+        (Some(".items | length"), lists("Bug"), "listIssues"),
+        (None, lists("Bug"), "searchContacts"),
+    ] {
+        let tale = made_anew(tool, json!({}), answer, query).await;
+        assert_eq!(open(&tale.made(&[]).await), [""; 0], "{query:?} {tool}");
     }
 }
