@@ -201,6 +201,7 @@ impl Crystallizer {
         shape::loops::fold(&cx, &mut draft, &mut desk)?;
         pick::properties(&cx, &mut draft, &mut desk)?;
         shape::conditions::apply(&cx, &mut draft, &mut desk)?;
+        shape::pages::looked_through(&cx, &mut draft, &mut desk)?;
         let result = result::choose(&cx, &mut draft, &mut parameters, &mut desk)?;
         bind::bind_all(&cx, &mut draft, &mut parameters, &mut desk)?;
         rounding::round_texts(&cx, &mut draft, &parameters);

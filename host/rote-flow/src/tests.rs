@@ -10,6 +10,7 @@ mod crystallize;
 mod days;
 mod doubts;
 mod eye;
+mod found;
 mod health;
 mod keys;
 mod life;

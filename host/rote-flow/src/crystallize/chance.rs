@@ -12,6 +12,10 @@ const FEWEST_OF_SEVERAL: usize = 3;
 const FEWEST_OF_ID: usize = 6;
 /// Whole numbers below it are exact as binary fractions.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
+/// Parts of one that are exact enough for a number that was reckoned with binary fractions.
+const EXACT_PARTS: u32 = 100_000_000;
+/// Most digits behind the point to which people round.
+const MOST_DIGITS: u32 = 4;
 /// How many times a number is taken of which nobody writes down how.
 const MOST_TIMES: u8 = 10;
 
@@ -48,6 +52,16 @@ pub(crate) fn is_long_id(word: &str) -> bool {
     word.len() >= FEWEST_OF_ID && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// The parts of one to which a number was rounded that was sent as another one: what a binary fraction has too much behind the
+/// point, or the digits that were typed, where there are enough of them.
+pub(crate) fn rounded(found: f64, sent: f64) -> Option<u32> {
+    let digits = sent.to_string().split_once('.').map_or(0, |(_, digits)| digits.len());
+    let typed = u32::try_from(digits).ok().filter(|digits| *digits <= MOST_DIGITS).map(|digits| 10_u32.pow(digits));
+    let typed = typed.filter(|_| tells_of_several(&Value::from(sent)));
+    let gives = |parts: &u32| (found * f64::from(*parts)).round() / f64::from(*parts) == sent;
+    [Some(EXACT_PARTS), typed].into_iter().flatten().find(gives).filter(|_| found != sent)
+}
+
 /// How many times one number is in another one, where that is no more than a person reckons in the head.
 pub(crate) fn times(part: f64, whole: f64) -> Option<u8> {
     (2..=MOST_TIMES).find(|times| part > 1.0 && (part * f64::from(*times) - whole).abs() <= whole * 1e-9)
@@ -77,6 +91,16 @@ mod tests {
             (times(4.0, 8.0), times(12.5, 50.0), times(8.0, 4.0), times(1.0, 2.0)),
             (Some(2), Some(4), None, None)
         );
+        for (found, sent, parts) in [
+            (13750.000000000002, 13750.0, Some(100_000_000)),
+            (33.333333333333336, 33.33, Some(100)),
+            (1234.6, 1235.0, Some(1)),
+            (12.5, 13.0, None),
+            (13750.0, 13750.0, None),
+            (33.333333333333336, 33.34, None),
+        ] {
+            assert_eq!(rounded(found, sent), parts, "{found} {sent}");
+        }
         assert!(is_long_id("138921851") && !is_long_id("12345") && !is_long_id("12345a"));
     }
 }

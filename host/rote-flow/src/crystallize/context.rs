@@ -10,7 +10,7 @@ use rote_types::{AdapterId, QueryEngine, QueryLimits, ResponseId, Tool, unescape
 use rote_workspace::Workspace;
 use serde_json::Value;
 
-use super::chance::key_of;
+use super::chance::{key_of, rounded};
 use super::path::{Segment, at_mut};
 use super::request::CrystallizeRequest;
 use super::words::{MIN_EMBEDDED_CHARS, places};
@@ -202,14 +202,15 @@ impl<'a> Context<'a> {
         self.trace.position(response).is_none() && self.workspace.response(response).is_ok()
     }
 
-    /// Whether a number or a text is sent by a call or one behind it, also as words of a text.
+    /// Whether a number or a text is sent by a call or one behind it, also as words of a text, and rounded.
     pub(crate) fn is_sent(&self, call: usize, value: &Value) -> bool {
         let Some(wanted) = key_of(value) else { return false };
         self.trace.calls[call..].iter().any(|later| {
             let mut found = false;
             walk_scalars(&later.arguments, String::new(), &mut |_, one| {
                 let in_text = || one.as_str().is_some_and(|text| !places(text, &wanted).is_empty());
-                found |= key_of(one).as_ref() == Some(&wanted) || in_text();
+                let is_rounded = || value.as_f64().zip(one.as_f64()).and_then(|(found, sent)| rounded(found, sent));
+                found |= key_of(one).as_ref() == Some(&wanted) || in_text() || is_rounded().is_some();
             });
             found
         })

@@ -91,9 +91,11 @@ pub(crate) fn properties(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -
         });
         let mut replaced = Vec::new();
         for (pointer, reference) in &found {
-            let alone = found.iter().all(|(other, one)| other != pointer || one == reference);
-            let picker = Picker { cx, draft, step, pointer, typed: &typed, alone };
-            if let Some(picked) = picker.pick(reference, desk, &mut said)? {
+            let others: Vec<&Reference> =
+                found.iter().filter(|(other, one)| other == pointer && one != reference).map(|(_, one)| one).collect();
+            let picker = Picker { cx, draft, step, pointer, typed: &typed, alone: others.is_empty() };
+            let is_asked = others.into_iter().any(|other| picker.is_open(other));
+            if let Some(picked) = picker.pick(reference, is_asked, desk, &mut said)? {
                 replaced.push((pointer.clone(), reference.clone(), picked));
             }
         }
@@ -188,8 +190,39 @@ impl Picker<'_, '_> {
         found
     }
 
-    /// The program that takes the item for what it is; none where the position stays.
-    fn pick(&self, reference: &Reference, desk: &mut Desk, said: &mut Vec<Said>) -> Result<Option<Picked>, FlowError> {
+    /// Whether nothing says for what an item is taken.
+    fn is_open(&self, reference: &Reference) -> bool {
+        self.item(reference).is_some_and(|item| item.items.len() > 1 && self.told(&item, reference).is_none())
+    }
+
+    /// The program that takes the item for what a query or what was typed says that it is, and that in words.
+    fn told(&self, item: &Item, reference: &Reference) -> Option<(String, String)> {
+        let (step, source) = (&self.step.id, &reference.step);
+        if let Some(jq) = self.by_query(item) {
+            let text = format!(
+                "{step} takes the item of {source} that the query picked: {jq}; a run in which it gives several, or none, stops there"
+            );
+            return Some((jq, text));
+        }
+        if let Some(jq) = self.only(item, source) {
+            let so = if is_by_property(&jq) { " that is called so" } else { "" };
+            let text =
+                format!("{step} takes the only item of {source}{so}; a run that finds several, or none, stops there");
+            return Some((jq, text));
+        }
+        let (field, value) = self.by_typed(item).filter(|_| item.items.len() > 1)?;
+        let text = format!("{step} takes the item of {source} whose {field} is {value}");
+        Some((with_field(item, &field, &value), text))
+    }
+
+    /// The program that takes the item for what it is; none where the position stays. What is asked may be another one at this place.
+    fn pick(
+        &self,
+        reference: &Reference,
+        is_asked: bool,
+        desk: &mut Desk,
+        said: &mut Vec<Said>,
+    ) -> Result<Option<Picked>, FlowError> {
         let Some(item) = self.item(reference) else { return Ok(None) };
         let id = QuestionId::at(QuestionId::Pick, &self.step.id, self.pointer);
         let parameter = self.parameter(&item);
@@ -203,7 +236,8 @@ impl Picker<'_, '_> {
             return Ok(Some(Picked::Always(item.value)));
         }
         let given = desk.given(&id, &["position", REFERENCE]);
-        if let Some(word) = given {
+        let told = self.told(&item, reference);
+        if let Some(word) = given.filter(|_| told.is_none() || !is_asked) {
             return Ok(self.said(&word, (id, &item), said)?.map(Picked::By));
         }
         // Who says where a value comes from means the item that stands there, until it is asked whether that is so in another order.
@@ -213,30 +247,12 @@ impl Picker<'_, '_> {
         }
         let undo = Some(command("--answer").assignment(&id, "position"));
         let step = &self.step.id;
-        if let Some(jq) = self.by_query(&item) {
-            let source = &reference.step;
-            let text = format!(
-                "{step} takes the item of {source} that the query picked: {jq}; a run in which it gives several, or none, stops there"
-            );
-            desk.note(Some(step), text, undo);
-            return Ok(Some(Picked::By(jq)));
-        }
-        if let Some(jq) = self.only(&item, &reference.step) {
-            let so = if is_by_property(&jq) { " that is called so" } else { "" };
-            let text = format!(
-                "{step} takes the only item of {}{so}; a run that finds several, or none, stops there",
-                reference.step
-            );
+        if let Some((jq, text)) = told {
             desk.note(Some(step), text, undo);
             return Ok(Some(Picked::By(jq)));
         }
         if item.items.len() == 1 {
             return Ok(None);
-        }
-        if let Some((field, value)) = self.by_typed(&item) {
-            let text = format!("{step} takes the item of {} whose {field} is {value}", reference.step);
-            desk.note(Some(step), text, undo);
-            return Ok(Some(Picked::By(with_field(&item, &field, &value))));
         }
         if let Some(end) = self.end(&item, &reference.step) {
             let text = format!("{step} takes the {end} of {} items of {}", item.items.len(), reference.step);

@@ -8,7 +8,7 @@ use super::support::{Ticking, wish};
 use super::tale::{Tale, notes, open, steps};
 use crate::{CrystallizeRequest, Crystallized};
 
-fn plain(condition: &str, program: &str, held: bool) -> Ask {
+pub(super) fn plain(condition: &str, program: &str, held: bool) -> Ask {
     Ask {
         condition: serde_json::from_value(json!(condition)).unwrap(),
         response: ResponseId(1),
@@ -28,7 +28,7 @@ fn compared(program: &str, comparison: &str, wanted: &str, held: bool) -> Ask {
     }
 }
 
-fn asks(tale: &Tale, ask: &Ask) {
+pub(super) fn asks(tale: &Tale, ask: &Ask) {
     tale.fixture.workspace.log_ask(ask, Ticking::default().now()).unwrap();
 }
 

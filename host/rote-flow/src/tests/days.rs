@@ -102,3 +102,92 @@ async fn a_day_some_days_from_one_that_the_same_text_takes_is_asked() {
         }
     }
 }
+
+/// A meeting of this time, and another one some days later; the time is typed so.
+async fn met(at: &str, start: &str, tool: &str, more: serde_json::Value) -> Tale {
+    let mut tale = Tale::new();
+    let meeting =
+        json!({"id": "ev_7", "title": "Design of it all", "start": {"date_time": at}, "end": {"date_time": "x"}});
+    tale.call("getEvent", json!({"event_id": "ev_7"}), meeting).await;
+    let mut arguments = json!({"start": {"date_time": start}});
+    arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    tale.call(tool, arguments, json!({"id": "ev_8"})).await;
+    tale
+}
+
+#[tokio::test]
+async fn a_time_on_another_day_keeps_the_time_of_the_thing() {
+    let own = json!({"event_id": "ev_7"});
+    let taken = json!({"title": "@1{.title}"});
+    for (at, start, tool, more, days, rest) in [
+        (
+            "2026-11-30T10:00:00",
+            "2026-12-01T10:00:00",
+            "updateEvent",
+            &own,
+            "+ 1 *",
+            json!([".start.date_time | .[10:]"]),
+        ),
+        (
+            "2026-11-30T10:00",
+            "2026-12-01T10:00:00",
+            "updateEvent",
+            &own,
+            "+ 1 *",
+            json!([".start.date_time | .[10:]", ":00"]),
+        ),
+        (
+            "2026-11-30T10:00:00Z",
+            "2026-12-07T10:00:00",
+            "createEvent",
+            &taken,
+            "+ 7 *",
+            json!([".start.date_time | .[10:19]"]),
+        ),
+    ] {
+        let tale = met(at, start, tool, more.clone()).await;
+        let id = "source:s2/start/date_time";
+        let made = tale.made(&[]).await;
+        assert_eq!((open(&made), words(&made, id)), (vec![id], vec!["reckoned", "always"]), "{at} {start}");
+        let made = answered(&tale, &[], &[(id, "reckoned")]).await;
+        let text = steps(&made)["s2"]["start"]["date_time"]["$text"].clone();
+        let parts: Vec<serde_json::Value> =
+            text.as_array().unwrap().iter().map(|part| part.pointer("/$from/jq").unwrap_or(part).clone()).collect();
+        assert!(parts[0].as_str().unwrap().contains(days), "{text}");
+        assert_eq!((json!(parts[1..]), open(&made)), (rest, vec![]), "{at} {start}");
+        let made = answered(&tale, &[], &[(id, "always")]).await;
+        assert!(open(&made).is_empty() && steps(&made)["s2"]["start"]["date_time"] == start);
+    }
+    let tale = met("2026-11-30T10:00:00", "2026-12-01T10:00:00", "updateEvent", own).await;
+    let made = answered(&tale, &[("day", Some("2026-11-30"))], &[("source:s2/start/date_time", "reckoned")]).await;
+    let text = steps(&made)["s2"]["start"]["date_time"]["$text"].clone();
+    assert_eq!(text[0]["$from"]["with"]["day"], json!({"$param": "day"}), "{text}");
+    assert_eq!(text[1]["$from"]["jq"], ".start.date_time | .[10:]");
+}
+
+#[tokio::test]
+async fn a_day_some_days_from_one_of_the_thing_at_hand_is_asked() {
+    for (sent, asked) in [
+        (json!({"title": "@1{.title}", "due_date": "2026-12-02"}), true),
+        (json!({"title": "@1{.title}", "due_date": "2026-11-03"}), true),
+        (json!({"title": "@1{.title}", "due_date": "2026-12-10"}), false),
+        (json!({"title": "@1{.title}", "due_date": "2027-11-02"}), false),
+        (json!({"title": "Anew", "due_date": "2026-12-02"}), false),
+        (json!({"title": "Anew", "estimate": "@1{.id}", "due_date": "2026-12-02"}), false),
+    ] {
+        let mut tale = Tale::new();
+        let order =
+            json!({"id": 51, "title": "Order of Ann Lee", "placed_on": "2026-11-02", "updated_at": "2026-12-01"});
+        tale.call("getIssue", json!({"issue_id": 51}), order).await;
+        tale.call("createIssue", sent.clone(), json!({"id": 9})).await;
+        let made = tale.made(&[]).await;
+        let id = "source:s2/due_date";
+        assert_eq!(open(&made), if asked { vec![id] } else { vec![] }, "{sent}");
+        if asked {
+            assert_eq!(words(&made, id), ["reckoned", "always"]);
+            let made = answered(&tale, &[], &[(id, "reckoned")]).await;
+            let read = steps(&made)["s2"]["due_date"]["$from"]["with"]["day"]["$from"]["jq"].clone();
+            assert_eq!((read, open(&made)), (json!(".placed_on"), vec![]));
+        }
+    }
+}

@@ -203,3 +203,19 @@ async fn which_item_a_call_took_that_falls_out_is_not_asked() {
     assert_eq!(words[0], "position");
     assert!(words.len() > 2, "what tells it apart is offered where a changed list asks, too: {words:?}");
 }
+
+#[tokio::test]
+async fn a_position_is_that_of_what_was_asked_about_and_not_of_what_a_query_chose() {
+    let mut tale = Tale::new();
+    let order = |id: u64, total: u64| json!({"id": id, "total": total, "customer": {"id": format!("con_{id}")}});
+    tale.call("listIssues", json!({}), json!({"orders": [order(11, 10), order(12, 99), order(13, 50)]})).await;
+    tale.query(1, ".orders | max_by(.total) | .customer.id");
+    let sent = json!({"contact_id": "con_12", "plan": "Biggest order: #12, then #13"});
+    tale.call("updateContact", sent, json!({"id": "con_12"})).await;
+    let made = tale.answered_with(&[("source:s2/plan", "taken")]).await.unwrap();
+    assert_eq!(open(&made), ["pick:s2/plan"]);
+    let made = tale.answered_with(&[("source:s2/plan", "taken"), ("pick:s2/plan", "position")]).await.unwrap();
+    let text = &steps(&made)["s2"]["plan"]["$text"];
+    let read = [&text[1]["$from"]["jq"], &text[3]["$from"]["jq"]];
+    assert_eq!((read, open(&made)), ([&json!(".orders | max_by(.total) | .id"), &json!(".orders[2].id")], vec![]));
+}

@@ -243,3 +243,56 @@ async fn a_list_that_a_query_printed_is_asked_however_it_is_written() {
         assert_eq!(open(&tale.made(&[]).await), [""; 0], "{text}");
     }
 }
+
+#[tokio::test]
+async fn what_a_query_printed_but_for_its_rounding_is_asked() {
+    for (amount, program, sent, taken) in [
+        (json!(12500), ".amount * 1.1", json!(13750), Some("(.amount * 1.1) * 100000000 | round / 100000000")),
+        (json!(100), ".amount / 3", json!(33.33), Some("(.amount / 3) * 100 | round / 100")),
+        (json!(3704), ".amount / 3", json!(1235), Some("(.amount / 3) | round")),
+        (json!(25), ".amount / 2", json!(13), None),
+        (json!(100), ".amount / 3", json!(33.34), None),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("getIssue", json!({"issue_id": 41}), json!({"id": 41, "amount": amount})).await;
+        tale.query(1, program);
+        tale.call("addWorklog", json!({"issue_key": "@1{.id}", "hours": sent}), json!({"id": 41})).await;
+        let made = tale.made(&[]).await;
+        let id = "source:s2/hours";
+        let asked: Vec<&str> = open(&made).into_iter().filter(|id| !id.starts_with("when:")).collect();
+        assert_eq!(asked, taken.map(|_| id).into_iter().collect::<Vec<_>>(), "{program} {sent}");
+        if let Some(taken) = taken {
+            assert_eq!(open(&made), [id], "{program} {sent}");
+            let made = tale.answered_with(&[(id, &format!("@1{{{taken}}}"))]).await.unwrap();
+            let linked = json!({"$from": {"step": "s1", "jq": taken}});
+            assert_eq!((steps(&made)["s2"]["hours"].clone(), open(&made)), (linked, vec![]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_query_printed_of_one_thing_is_the_first_source_of_a_text_that_has_it() {
+    let mut tale = Tale::new();
+    let order = |id: u64, total: f64, customer: &str| json!({"id": id, "total": total, "currency": "EUR", "customer": {"id": customer}});
+    let orders = [order(1, 10.1, "con_1"), order(2, 99.9, "con_2"), order(3, 50.0, "con_3")];
+    tale.call("listIssues", json!({}), json!({"orders": orders})).await;
+    let program = ".orders | max_by(.total) | {id, total, c: .customer.id}";
+    tale.query(1, program);
+    let sent = json!({"contact_id": "con_2", "plan": "Biggest order: #2, EUR 99.90"});
+    tale.call("updateContact", sent, json!({"id": "con_2"})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(open(&made), ["source:s2/plan"]);
+    let first = |made: &crate::Crystallized| {
+        let parts = steps(made)["s2"]["plan"]["$text"].clone();
+        let all = parts.as_array().unwrap().iter();
+        all.filter_map(|part| Some(part.pointer("/$from/jq")?.as_str()?.to_owned())).collect::<Vec<String>>()
+    };
+    let made = tale.answered_with(&[("source:s2/plan", "taken")]).await.unwrap();
+    assert_eq!(open(&made), [""; 0]);
+    assert!(
+        first(&made).iter().all(|jq| jq.trim_start_matches('(').starts_with(".orders | max_by(.total)")),
+        "{:?}",
+        first(&made)
+    );
+    assert!(first(&made).len() > 1);
+}

@@ -6,7 +6,7 @@ use super::support::{Fixture, id, wish};
 use crate::{CrystallizeRequest, Crystallized, FlowError};
 
 /// The operations: name, method, path, its other arguments.
-const OPERATIONS: [(&str, &str, &str, &[&str]); 22] = [
+const OPERATIONS: [(&str, &str, &str, &[&str]); 23] = [
     ("listIssues", "get", "/issues", &["project", "page_size", "page_token"]),
     ("listCustomers", "get", "/customers", &["starting_after"]),
     ("getIssue", "get", "/issues/{issue_id}", &[]),
@@ -23,6 +23,7 @@ const OPERATIONS: [(&str, &str, &str, &[&str]); 22] = [
     ("searchContacts", "get", "/contacts", &["email", "q", "limit", "page", "offset", "skip", "start", "sort"]),
     ("updateContact", "patch", "/contacts/{contact_id}", &["plan"]),
     ("createEvent", "post", "/events", &["title", "start", "end", "secret"]),
+    ("getEvent", "get", "/events/{event_id}", &[]),
     ("updateEvent", "patch", "/events/{event_id}", &["title", "start"]),
     ("deleteEvent", "delete", "/events/{event_id}", &[]),
     ("deleteIssue", "delete", "/issues/{issue_id}", &[]),

@@ -304,6 +304,8 @@ async fn of_a_search_that_finds_parts_of_names_the_one_that_is_called_so_may_be_
         let shop = &tale.fixture.shop;
         let before = shop.log().len();
         shop.says(200, json!({"items": found.collect::<Vec<_>>()}));
+        // The page behind it, as nothing says that there is none.
+        shop.says(200, json!({"items": []}));
         if wrote.len() > 1 {
             shop.says(200, json!({"id": 9}));
         }

@@ -5,13 +5,14 @@ use std::rc::Rc;
 use rote_plan::text_of;
 use serde_json::Value;
 
-use super::super::chance::{key_of, tells};
+use super::super::chance::{key_of, rounded, tells};
 use super::super::context::names_id;
 use super::super::occurrences::{Hit, id_words};
 use super::super::path::{Segment, jq_of, path_of};
 use super::super::pick::chooses;
 use super::super::program::{last_field, piped, stages, string_literals};
 use super::super::words::{MIN_EMBEDDED_CHARS, places};
+use super::super::written::{has_hundredths, with_hundredths};
 use super::source::{Sources, kind_of_hit, same_name, shown};
 use super::{Linker, Read};
 
@@ -66,9 +67,8 @@ impl<'a> Linker<'a, '_> {
             let body = self.cx.body(read.response);
             let apart = chooses(&read.jq) || !body.is_some_and(|body| holds(&body, value));
             let of_one = member(&read.jq, &outputs, name, value).filter(|jq| apart && gives(jq));
-            if gives(&jq) {
-                found.push(Read { jq, ..read.clone() });
-            }
+            let jq = if gives(&jq) { Some(jq) } else { with_rounding(&jq, &outputs, value).filter(gives) };
+            found.extend(jq.map(|jq| Read { jq, ..read.clone() }));
             found.extend(of_one.map(|jq| Read { jq, ..read }));
         }
         let mut found = distinct(found);
@@ -117,6 +117,20 @@ impl<'a> Linker<'a, '_> {
         }
         found.sort_by_key(|(printed, _)| std::cmp::Reverse(printed.len()));
         found
+    }
+
+    /// Where a query that chose one thing printed, as a member of it, what these reads give of the same answer.
+    pub(super) fn of_the_chosen(&self, piece: &str, reads: &[Read]) -> Option<Read> {
+        let of_it = |read: &Read| reads.iter().any(|one| one.response == read.response);
+        self.prints().into_iter().filter(|(read, _)| chooses(&read.jq) && of_it(read)).find_map(|(read, outputs)| {
+            let [Value::Object(members)] = outputs.as_slice() else { return None };
+            let jq = |field: &String| format!("{} | {}", read.jq, jq_of(&[Segment::Key(field.clone())]));
+            let plain = || Some(jq(members.iter().find(|(_, one)| text_of(one) == piece)?.0));
+            let is_written = |one: &Value| has_hundredths(piece) && one.as_f64() == piece.parse().ok();
+            let written = || Some(with_hundredths(&jq(members.iter().find(|(_, one)| is_written(one))?.0)));
+            let jq = plain().or_else(written)?;
+            Some(Read { jq, ..read })
+        })
     }
 
     /// How far a number is from the one that a query printed under its name: somebody added something in the head.
@@ -190,6 +204,13 @@ impl<'a> Linker<'a, '_> {
         let (known, own) = (shows(likeliest), kind(likeliest));
         sources.all().filter(|hit| shows(hit) > known && kind(hit) != own).collect()
     }
+}
+
+/// The program that rounds the number that a query printed to that which was sent.
+fn with_rounding(jq: &str, outputs: &[Value], value: &Value) -> Option<String> {
+    let [one] = outputs else { return None };
+    let parts = rounded(one.as_f64()?, value.as_f64()?)?;
+    Some(if parts == 1 { format!("({jq}) | round") } else { format!("({jq}) * {parts} | round / {parts}") })
 }
 
 /// The program that gives a value as a member of the one object that a query made.

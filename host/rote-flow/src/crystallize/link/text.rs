@@ -94,6 +94,13 @@ impl<'a> Linker<'a, '_> {
                 parts.push(Part { range, reads, sure: false, exact: true });
             }
         }
+        let framed = self.frames.and_then(|frames| frames.get(&self.step.id, pointer, text)).is_some();
+        for part in parts.iter_mut().filter(|part| part.exact && !framed) {
+            if let Some(read) = self.of_the_chosen(&text[part.range.clone()], &part.reads) {
+                part.reads.retain(|known| *known != read);
+                part.reads.insert(0, read);
+            }
+        }
         parts.sort_by_key(|part| part.range.start);
         parts
     }

@@ -92,45 +92,65 @@ pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
     let read: BTreeSet<String> = found.iter().flat_map(of_list).collect();
     found.extend(unread::lists(cx, draft, &read));
     for list in found {
-        let ids: Vec<String> = list.positions.iter().map(|position| draft.steps[*position].id.clone()).collect();
-        let question = QuestionId::Pages(ids[0].clone());
-        if desk.given(&question, &["all", "no"]).is_some_and(|given| given == "no") {
-            continue;
-        }
-        let responses: Vec<ResponseId> =
-            list.positions.iter().map(|position| draft.steps[*position].call(cx.trace).response).collect();
-        let unread = list.unread(cx, responses[responses.len() - 1]);
-        let moved = match list.moved(cx, draft, &responses)? {
-            Ok(moved) => moved,
-            Err(_) if ids.len() == 1 => continue,
-            Err(why) => {
-                let text = format!("{} stay the pages that were read: {why}", ids.join(", "));
-                desk.note(Some(&ids[0]), text, None);
-                continue;
-            }
-        };
-        match unread {
-            Some(next) => drop(desk.ask(list.question(cx, draft, question, (responses[responses.len() - 1], next)))?),
-            None => {
-                let text = match ids.len() {
-                    1 if list.turn.how == How::Only => {
-                        format!("{} read the only page of a list; a run stops where there is another one", ids[0])
-                    }
-                    1 => format!("{} read the only page of a list; each run reads the list to its end", ids[0]),
-                    _ => format!("{} read the pages of one list, to its end, as {}", ids.join(", "), ids[0]),
-                };
-                desk.note(Some(&ids[0]), text, Some(command("--pages").assignment(&ids[0], "no")));
-            }
-        }
-        list.put(draft, &moved);
-        // Where a page comes from is told by then.
-        let turn = list.turn.how.argument().map(|argument| pointer_of(&[At::Key(argument)]));
-        let asked = |id: &QuestionId| matches!(id, QuestionId::Source(place) if ids.contains(&place.step) && Some(&place.pointer) == turn.as_ref());
-        desk.questions.retain(|question| !asked(&question.id));
-        merged.extend(ids.into_iter().skip(1));
+        merged.extend(join(cx, draft, &list, desk)?);
     }
     draft.steps.retain(|step| !merged.contains(&step.id));
     unread::ask(cx, draft, &read, desk)
+}
+
+/// Does the same with the pages in which a condition looked for something in vain, as soon as there are conditions.
+pub(crate) fn looked_through(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
+    let is_known = |position: &usize| {
+        let id = QuestionId::Pages(draft.steps[*position].id.clone());
+        desk.questions.iter().any(|question| question.id == id)
+    };
+    let decides = |position: &usize| unread::decides(cx, draft, *position) && !is_known(position);
+    let others = (0..draft.steps.len()).filter(|position| !decides(position));
+    let others: BTreeSet<String> = others.map(|position| draft.steps[position].id.clone()).collect();
+    for list in unread::lists(cx, draft, &others) {
+        join(cx, draft, &list, desk)?;
+    }
+    unread::ask(cx, draft, &others, desk)
+}
+
+/// Makes the pages of a list one step, unless that is not meant or cannot be; gives the ids of the others.
+fn join(cx: &Context<'_>, draft: &mut Draft, list: &List, desk: &mut Desk) -> Result<Vec<String>, FlowError> {
+    let ids: Vec<String> = list.positions.iter().map(|position| draft.steps[*position].id.clone()).collect();
+    let question = QuestionId::Pages(ids[0].clone());
+    if desk.given(&question, &["all", "no"]).is_some_and(|given| given == "no") {
+        return Ok(Vec::new());
+    }
+    let responses: Vec<ResponseId> =
+        list.positions.iter().map(|position| draft.steps[*position].call(cx.trace).response).collect();
+    let unread = list.unread(cx, responses[responses.len() - 1]);
+    let moved = match list.moved(cx, draft, &responses)? {
+        Ok(moved) => moved,
+        Err(_) if ids.len() == 1 => return Ok(Vec::new()),
+        Err(why) => {
+            let text = format!("{} stay the pages that were read: {why}", ids.join(", "));
+            desk.note(Some(&ids[0]), text, None);
+            return Ok(Vec::new());
+        }
+    };
+    match unread {
+        Some(next) => drop(desk.ask(list.question(cx, draft, question, (responses[responses.len() - 1], next)))?),
+        None => {
+            let text = match ids.len() {
+                1 if list.turn.how == How::Only => {
+                    format!("{} read the only page of a list; a run stops where there is another one", ids[0])
+                }
+                1 => format!("{} read the only page of a list; each run reads the list to its end", ids[0]),
+                _ => format!("{} read the pages of one list, to its end, as {}", ids.join(", "), ids[0]),
+            };
+            desk.note(Some(&ids[0]), text, Some(command("--pages").assignment(&ids[0], "no")));
+        }
+    }
+    list.put(draft, &moved);
+    // Where a page comes from is told by then.
+    let turn = list.turn.how.argument().map(|argument| pointer_of(&[At::Key(argument)]));
+    let asked = |id: &QuestionId| matches!(id, QuestionId::Source(place) if ids.contains(&place.step) && Some(&place.pointer) == turn.as_ref());
+    desk.questions.retain(|question| !asked(&question.id));
+    Ok(ids.into_iter().skip(1).collect())
 }
 
 /// Makes of the recorded calls what a replay asks for and is answered with: a list ends where it was read to, and its later
@@ -377,7 +397,8 @@ impl List {
         draft: &Draft,
         responses: &[ResponseId],
     ) -> Result<Result<Vec<Use>, String>, FlowError> {
-        if cx.trace.asks.iter().any(|(_, ask)| responses.contains(&ask.response)) {
+        let of_one = |ask: &rote_workspace::Ask| responses.len() > 1 && responses.contains(&ask.response);
+        if cx.trace.asks.iter().any(|(_, ask)| of_one(ask)) {
             return Ok(Err("one of them was asked something by itself".to_owned()));
         }
         if let Some(write) = self.interrupted(cx, draft) {
@@ -441,7 +462,7 @@ impl List {
         let names =
             |path: &Vec<Segment>| path.last().is_some_and(|last| old.jq.contains(&jq_of(std::slice::from_ref(last))));
         if path_of(&old.jq).is_some_and(|path| path == self.turn.next)
-            || beside.iter().any(|path| *path != self.items && names(path))
+            || self.turn.how != How::Only && beside.iter().any(|path| *path != self.items && names(path))
         {
             return Ok(None);
         }

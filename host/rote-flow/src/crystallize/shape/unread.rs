@@ -122,8 +122,8 @@ fn searched(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) -> Vec<(us
         let open = is_page(cx, step) && step.pages.is_none() && !read.contains(&step.id);
         let items = items(cx, draft, &[position]).filter(|_| open)?;
         let taken = taken(draft, step, &items).len();
-        let searched = is_searched(cx, draft, step) || taken > 1 || taken == 1 && is_chosen(cx, step) || of_result();
-        searched.then_some((position, items))
+        let used = is_searched(cx, draft, step) || taken > 1 || taken == 1 && is_chosen(cx, step) || of_result();
+        (used || decides(cx, draft, position)).then_some((position, items))
     };
     (0..draft.steps.len()).filter_map(searched).collect()
 }
@@ -206,7 +206,8 @@ fn alone(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> bool {
     draft.steps.iter().filter(|other| other.call(cx.trace).tool == *tool).count() == 1
 }
 
-/// Asks of the pages that stayed as they were read; `read` are those of which another one was read by what they name.
+/// Asks of the pages that stayed as they were read; `read` are those that were asked about or of which another one was read by what
+/// they name.
 pub(super) fn ask(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>, desk: &mut Desk) -> Result<(), FlowError> {
     let open = candidates(cx, draft, read);
     let mut counted = BTreeSet::new();
@@ -256,10 +257,30 @@ fn candidates(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) -> Vec<u
         let contents = |ask: &Ask| ask.told_success().is_none() && ask.responses().any(|one| one == response);
         writes && cx.trace.asks.iter().any(|(_, ask)| contents(ask))
     };
-    let open = |step: &DraftStep| {
-        is_page(cx, step) && step.pages.is_none() && !read.contains(&step.id) && (chosen(&step.id) || asked(step))
+    let open = |position: usize| {
+        let step = &draft.steps[position];
+        let used = || chosen(&step.id) || asked(step) || decides(cx, draft, position);
+        is_page(cx, step) && step.pages.is_none() && !read.contains(&step.id) && used()
     };
-    (0..draft.steps.len()).filter(|position| open(&draft.steps[*position])).collect()
+    (0..draft.steps.len()).filter(|position| open(*position)).collect()
+}
+
+/// Whether a condition looks for something in its list: what stands on a page that nobody read is not found there.
+pub(super) fn decides(cx: &Context<'_>, draft: &Draft, position: usize) -> bool {
+    let step = &draft.steps[position];
+    let conditions = draft.steps.iter().filter(|user| user.out.is_none()).flat_map(DraftStep::others);
+    let mut looked = conditions
+        .filter(|(place, _)| *place == "when")
+        .flat_map(|(_, one)| one.references())
+        .filter(|reference| reference.step == step.id && is_search(&reference.jq))
+        .peekable();
+    // Most steps have no condition on them, and to find the items of one is to read its answer.
+    if looked.peek().is_none() {
+        return false;
+    }
+    let Some(items) = items(cx, draft, &[position]) else { return false };
+    let name = items.last().map(|last| jq_of(std::slice::from_ref(last)));
+    looked.any(|reference| name.as_ref().is_none_or(|name| reference.jq.contains(name.trim_start_matches('.'))))
 }
 
 /// Whether a write uses items of its answer that are told by more than where they stand.
@@ -302,8 +323,7 @@ fn sign(cx: &Context<'_>, step: &DraftStep) -> Option<Sign> {
     let body = cx.body(step.call(cx.trace).response)?;
     let mut found = Vec::new();
     arrays(&body, &mut Vec::new(), &mut found);
-    let has_items = |list: &Value| list.as_array().is_some_and(|items| !items.is_empty());
-    if !has_items(&body) && !found.iter().filter_map(|path| at(&body, path)).any(has_items) {
+    if !body.is_array() && found.is_empty() {
         return None;
     }
     let mut told = Vec::new();

@@ -1,5 +1,8 @@
 //! Days of a write that lie some days before or after one that is another one in each run: a parameter, what the write has from
-//! elsewhere, what a query printed. The day that was typed would be wrong in silence, so it is asked.
+//! elsewhere, what a query printed, what the thing has that it is about. The day that was typed would be wrong in silence, so it is
+//! asked. Who moves a thing to another day keeps its time: that is read of the thing, too.
+
+mod things;
 
 use std::ops::Range;
 
@@ -20,11 +23,18 @@ use super::{input, word};
 use crate::FlowError;
 use crate::literals::{references, replace, walk_literals};
 use crate::question::{Answer, Question, QuestionId};
+use things::Known;
 
 /// Most days between two of which one was reckoned from the other: a year.
 const MAX_DAYS: i32 = 366;
 /// Most days from one that a query printed, unless they are whole weeks: others are far from it by chance.
 const MAX_FROM_PRINTED: i32 = 31;
+/// How many days people say beside whole weeks and months, from a day that nobody looked at by itself.
+const SAID: [i32; 5] = [1, 2, 3, 10, 45];
+/// Most days of those weeks and months.
+const MAX_SAID: i32 = 90;
+/// Characters of an hour and a minute: `T09:00`.
+const TIME_CHARS: usize = 6;
 /// Most ways that are offered for one day.
 const MAX_WAYS: usize = 3;
 
@@ -33,7 +43,18 @@ struct Base {
     label: String,
     day: Date,
     from: Bound,
-    is_printed: bool,
+    near: Near,
+}
+
+/// How a day came before the person, which says how far from it another one is by chance.
+#[derive(Clone, Copy)]
+enum Near {
+    /// It is said, or sent.
+    Said,
+    /// A query printed it.
+    Printed,
+    /// The thing has it that the write is about.
+    OfThing,
 }
 
 /// A day in a literal.
@@ -41,6 +62,14 @@ struct Day {
     pointer: String,
     text: String,
     range: Range<usize>,
+}
+
+/// The time of a thing that a time on another day keeps.
+struct Kept {
+    /// How much of what stands behind the day.
+    length: usize,
+    made: Expression,
+    label: String,
 }
 
 /// Asks about the days of a write, and puts in those that are to be reckoned.
@@ -53,21 +82,33 @@ pub(super) fn ask(
 ) -> Result<(), FlowError> {
     let step = &draft.steps[at];
     let bases = bases(cx, draft, parameters, step, desk);
-    let mut made: Vec<(Day, Expression)> = Vec::new();
-    for day in typed(step).into_iter().filter(|_| !bases.is_empty()) {
-        let ways = day.ways(&bases);
+    let things = things::texts(cx, draft, parameters, step, |text| date_of(text).is_some());
+    let of_things = of_things(cx, draft, parameters, &things);
+    let mut made: Vec<(Day, Expression, Option<Kept>)> = Vec::new();
+    for day in typed(step) {
+        let kept = day.kept(cx, draft, parameters, &things);
+        let mut ways = day.ways(&bases, kept.is_some());
+        if ways.is_empty() {
+            ways = day.ways(&of_things, kept.is_some());
+        }
         if ways.is_empty() {
             continue;
         }
         let offered: Vec<Option<Expression>> =
-            ways.iter().map(|(base, apart)| reckoned(cx, draft, parameters, (step, &day), base, *apart)).collect();
-        let taken = desk.ask(day.question(step, &ways, &offered))?;
+            ways.iter().map(|way| reckoned(cx, draft, parameters, (step, &day), way, kept.as_ref())).collect();
+        let taken = desk.ask(day.question(step, &ways, &offered, kept.as_ref()))?;
         let given = (1..).zip(offered).find(|(number, _)| word(*number) == taken).and_then(|(_, offered)| offered);
-        made.extend(given.map(|given| (day, given)));
+        made.extend(given.map(|given| (day, given, kept)));
     }
     replace(&mut draft.steps[at].arguments, &mut |pointer, literal| {
-        let here = |(day, _): &&(Day, Expression)| day.pointer == pointer && literal.as_str() == Some(&day.text);
-        let parts = made.iter().filter(here).map(|(day, made)| (day.range.clone(), made.clone()));
+        let here = |(day, ..): &&(Day, Expression, Option<Kept>)| {
+            day.pointer == pointer && literal.as_str() == Some(&day.text)
+        };
+        let parts = made.iter().filter(here).flat_map(|(day, made, kept)| {
+            let end = day.range.end;
+            let time = kept.as_ref().map(|kept| (end..end + kept.length, kept.made.clone()));
+            std::iter::once((day.range.clone(), made.clone())).chain(time)
+        });
         let all = joined(literal.as_str()?, parts)?;
         Some(match all {
             Expression::Text(mut parts) if parts.len() == 1 => parts.remove(0),
@@ -106,27 +147,27 @@ fn typed(step: &DraftStep) -> Vec<Day> {
 /// The days that are others in each run, the likeliest first.
 fn bases(cx: &Context<'_>, draft: &Draft, parameters: &Parameters, step: &DraftStep, desk: &mut Desk) -> Vec<Base> {
     let mut found: Vec<Base> = Vec::new();
-    let mut add = |label: String, value: &Value, from: Bound, is_printed: bool| {
+    let mut add = |label: String, value: &Value, from: Bound, near: Near| {
         let day = value.as_str().and_then(date_of);
         let day = day.filter(|day| found.iter().all(|base: &Base| base.day != *day));
-        found.extend(day.map(|day| Base { label, day, from, is_printed }));
+        found.extend(day.map(|day| Base { label, day, from, near }));
     };
     for (name, example) in parameters.longest_first() {
-        add(format!("parameter `{name}`"), example, Bound::Param(name.to_owned()), false);
+        add(format!("parameter `{name}`"), example, Bound::Param(name.to_owned()), Near::Said);
     }
     references(&step.arguments, &mut |pointer, reference| {
         let bound = Bound::From(Box::new(reference.clone()));
         // In a text it is a part of what was sent.
         if let Some(value) = known(cx, draft, parameters, &bound).filter(|_| !reference.each) {
             let of = value.as_str().map_or_else(String::new, |day| format!(" {day}"));
-            add(format!("`{}`{of}", place_name(pointer)), &value, bound, false);
+            add(format!("`{}`{of}", place_name(pointer)), &value, bound, Near::Said);
         }
     });
     for (reference, value) in link::printed_values(cx, draft, step, desk) {
         let mut read = |reference: Reference, value: &Value| {
             let label = format!("`{}` of {}", reference.jq, reference.step);
             let reference = with_parameters(cx, draft, parameters, reference);
-            add(label, value, Bound::From(Box::new(reference)), true);
+            add(label, value, Bound::From(Box::new(reference)), Near::Printed);
         };
         for (name, member) in value.as_object().into_iter().flatten() {
             let jq = format!("{} | {}", reference.jq, jq_of(&[Segment::Key(name.clone())]));
@@ -137,20 +178,34 @@ fn bases(cx: &Context<'_>, draft: &Draft, parameters: &Parameters, step: &DraftS
     found
 }
 
+/// The days that the things have that a write is about, each once.
+fn of_things(cx: &Context<'_>, draft: &Draft, parameters: &Parameters, things: &[Known]) -> Vec<Base> {
+    let mut found: Vec<Base> = Vec::new();
+    for Known { reference, text, .. } in things {
+        let day = date_of(text).filter(|day| found.iter().all(|base| base.day != *day));
+        found.extend(day.map(|day| {
+            let label = format!("`{}` of {}", reference.jq, reference.step);
+            let reference = with_parameters(cx, draft, parameters, reference.clone());
+            Base { label, day, from: Bound::From(Box::new(reference)), near: Near::OfThing }
+        }));
+    }
+    found
+}
+
 /// The program that reckons a day, provided that it gives the recorded one.
 fn reckoned(
     cx: &Context<'_>,
     draft: &Draft,
     parameters: &Parameters,
     (step, day): (&DraftStep, &Day),
-    base: &Base,
-    apart: i32,
+    (base, apart): &(&Base, i32),
+    kept: Option<&Kept>,
 ) -> Option<Expression> {
     let read = match &base.from {
         Bound::From(reference) => Some(reference.step.clone()),
-        Bound::Param(_) => None,
+        Bound::Param(_) => kept.and_then(|kept| kept.made.references().first().map(|time| time.step.clone())),
     };
-    let sign = if apart < 0 { '-' } else { '+' };
+    let sign = if *apart < 0 { '-' } else { '+' };
     let jq = format!("($day[0:10] + \"T00:00:00Z\" | fromdate {sign} {} * 86400 | todate)[0:10]", apart.unsigned_abs());
     let mut made = Reference::new(input(cx, draft, step, read)?, jq);
     made.with.insert("day".to_owned(), base.from.clone());
@@ -170,25 +225,59 @@ impl Day {
     }
 
     /// The days from which this one may have been reckoned, with how many days it is after each.
-    fn ways<'b>(&self, bases: &'b [Base]) -> Vec<(&'b Base, i32)> {
+    fn ways<'b>(&self, bases: &'b [Base], keeps_time: bool) -> Vec<(&'b Base, i32)> {
         let way = |base: &'b Base| {
             let apart = self.apart(base.day)?;
-            let near = apart.abs() <= MAX_DAYS;
-            let told = !base.is_printed || apart.abs() <= MAX_FROM_PRINTED || apart % 7 == 0;
-            (near && told).then_some((base, apart))
+            let days = apart.abs();
+            let told = match base.near {
+                Near::Said => days <= MAX_DAYS,
+                Near::Printed => days <= MAX_DAYS && (days <= MAX_FROM_PRINTED || days % 7 == 0),
+                Near::OfThing if keeps_time => days <= MAX_FROM_PRINTED,
+                Near::OfThing if day_of(&self.text).is_some() => false,
+                Near::OfThing => SAID.contains(&days) || days <= MAX_SAID && (days % 7 == 0 || days % 30 == 0),
+            };
+            told.then_some((base, apart))
         };
         bases.iter().filter_map(way).take(MAX_WAYS).collect()
     }
 
-    fn question(&self, step: &DraftStep, ways: &[(&Base, i32)], offered: &[Option<Expression>]) -> Question {
+    /// The time that stands behind the day, where the thing has it under the same name.
+    fn kept(&self, cx: &Context<'_>, draft: &Draft, parameters: &Parameters, things: &[Known]) -> Option<Kept> {
+        let typed = day_of(&self.text).and_then(|day| self.text.get(day.len()..))?;
+        let way: Vec<&str> = self.pointer.split('/').skip(1).collect();
+        let same = |known: &&Known| known.way.iter().rev().zip(way.iter().rev()).all(|(one, other)| one == other);
+        let Known { reference, text, .. } = things.iter().find(same)?;
+        let has = day_of(text).and_then(|day| text.get(day.len()..))?;
+        let (length, end) = if typed.starts_with(has) {
+            (has.len(), String::new())
+        } else {
+            let length = if has.starts_with(typed) { typed.len() } else { TIME_CHARS };
+            (length, (10 + length).to_string())
+        };
+        let label = format!("`{}` of {}", reference.jq, reference.step);
+        let read = Reference { jq: format!("{} | .[10:{end}]", reference.jq), ..reference.clone() };
+        let read = with_parameters(cx, draft, parameters, read);
+        let value = known(cx, draft, parameters, &Bound::From(Box::new(read.clone())))?;
+        let is_same = value.as_str().is_some_and(|time| typed.get(..length) == Some(time));
+        is_same.then_some(Kept { length, made: Expression::From(read), label })
+    }
+
+    fn question(
+        &self,
+        step: &DraftStep,
+        ways: &[(&Base, i32)],
+        offered: &[Option<Expression>],
+        kept: Option<&Kept>,
+    ) -> Question {
         let (pointer, day) = (&self.pointer, self.day());
         let is_whole = self.range.len() == self.text.len() || day_of(&self.text).is_some();
         let spot = if is_whole { pointer.clone() } else { format!("{pointer}{{{day}}}") };
         let id = QuestionId::at(QuestionId::Source, &step.id, &spot);
         let said: Vec<String> = ways.iter().map(|(base, apart)| says(&base.label, *apart)).collect();
+        let time = kept.map(|kept| format!(", at the time of {}", kept.label)).unwrap_or_default();
         let fits = (1..).zip(&said).zip(offered).filter(|(_, made)| made.is_some());
         let mut answers: Vec<Answer> = fits
-            .map(|((number, said), _)| Answer::by_id(&id, word(number), format!("in each run it is {said}")))
+            .map(|((number, said), _)| Answer::by_id(&id, word(number), format!("in each run it is {said}{time}")))
             .collect();
         let flag = command("--no-link").argument(format!("{}:{spot}", step.id));
         answers.push(Answer::new(

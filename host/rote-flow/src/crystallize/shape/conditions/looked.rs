@@ -2,6 +2,7 @@
 //! was empty; a state; a thing that was not there. Nobody said that the write depends on it, so that is asked, once for a write.
 
 use rote_types::{Access, Method, ResponseId, command};
+use rote_workspace::{QueryRecord, ResponseState};
 use serde_json::Value;
 
 use super::super::super::context::{Context, path_names};
@@ -75,7 +76,8 @@ fn by_name(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Option<Look> {
     Some(Look { response, program: Some(program), what, value: as_one(&outputs), reading })
 }
 
-/// The last list of the same things, of which a query printed what they are called, where none is called as what the step makes.
+/// The last list of the same things, of which a query printed what they are called, or which was read right before and for nothing
+/// else, where none is called as what the step makes.
 fn unlisted(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Option<Look> {
     let call = step.call(cx.trace);
     if step.calls.len() != 1 || step.for_each.is_some() || !makes(cx, step) {
@@ -100,15 +102,26 @@ fn unlisted(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Option<Look> {
     let (name, value) = named;
     let is_other = |item: &Value| item.get(name).is_some_and(|other| other.is_string() && other != value);
     let called: Vec<&Value> = items.iter().filter_map(|item| item.get(name)).collect();
-    let lists_them = |query: &&rote_workspace::QueryRecord| {
-        let of_it = query.source_response.map(|of| cx.whole(of)) == Some(whole) && query.command.0 < call.command;
-        let outputs = cx.portable(query).ok().filter(|_| of_it).and_then(|jq| cx.outputs(whole, &jq).ok());
+    let of_it = |query: &&QueryRecord| {
+        query.source_response.map(|of| cx.whole(of)) == Some(whole) && query.command.0 < call.command
+    };
+    let queries = || cx.trace.queries.iter().filter(of_it);
+    let lists_them = |query: &QueryRecord| {
+        let outputs = cx.portable(query).ok().and_then(|jq| cx.outputs(whole, &jq).ok());
         outputs.is_some_and(|outputs| match outputs.as_slice() {
             [Value::Array(all)] => all.iter().eq(called.iter().copied()),
             several => several.iter().eq(called.iter().copied()),
         })
     };
-    cx.trace.queries.iter().find(lists_them)?;
+    let last = cx.trace.calls[..step.calls[0]].iter().rev().find(|before| before.state == ResponseState::Ok);
+    let is_used = draft.steps.iter().any(|user| user.out.is_none() && user.uses().any(|id| id == source.id));
+    let is_last = last.is_some_and(|last| last.response == read.response);
+    // A list that was narrowed does not say that a thing is not there, and is read for other reasons as well.
+    let is_whole = read.arguments.as_object().is_none_or(|asked| !asked.values().any(Value::is_string));
+    let by_eye = !is_used && is_last && is_whole && queries().next().is_none();
+    if !by_eye && !queries().any(lists_them) {
+        return None;
+    }
     let program = format!("{}[] | select({} == {value})", jq_of(list), jq_of(&[Segment::Key(name.clone())]));
     let reading = Ok(nothing(cx, &source.id, whole, &program).filter(|_| items.iter().all(is_other))?);
     let what = format!("the list of {} had nothing whose {name} is {value}", read.response);

@@ -70,7 +70,7 @@ pub(super) enum Behind {
 /// How a list goes on that says nothing of it, where an argument counts its pages.
 pub(super) fn behind(cx: &Context<'_>, step: &DraftStep, items: &[Segment]) -> Option<Behind> {
     let body = cx.body(step.call(cx.trace).response)?;
-    let things = at(&body, items)?.as_array().map(Vec::len).filter(|things| *things > 0)?;
+    let things = at(&body, items)?.as_array().map(Vec::len)?;
     let known = members(&step.arguments)?;
     let argument = arguments(cx, step).into_iter().find(|name| PAGE_NUMBERS.contains(&&*letters(name)))?;
     let from = match known.get(&argument) {
@@ -84,9 +84,10 @@ pub(super) fn behind(cx: &Context<'_>, step: &DraftStep, items: &[Segment]) -> O
     };
     let is_typed = |names: &[&str]| known.keys().any(|name| names.contains(&&*letters(name)));
     let size = size_of(cx, step);
-    let is_full = size.map_or(things % ROUND == 0, |size| things >= size);
-    // So many were asked for, or the first of an order: the rest was hardly meant.
-    if from > 1 || is_typed(&SIZES) && (is_full || known.keys().any(|name| orders(name))) {
+    let is_full = things > 0 && size.map_or(things % ROUND == 0, |size| things >= size);
+    // So many were asked for, or the first of an order, or whether there is one: the rest was hardly meant.
+    let is_first = is_full || size == Some(1) || known.keys().any(|name| orders(name));
+    if from > 1 || is_typed(&SIZES) && is_first {
         return None;
     }
     if is_full {
