@@ -188,7 +188,8 @@ impl<'a, 'b> Linker<'a, 'b> {
             return Some(found);
         }
         let claimed = value.as_str().is_some_and(|text| !self.cx.claimed_in(text).is_empty());
-        let printed = self.printed(&name, value);
+        let mut printed = self.printed(&name, value);
+        printed.extend(self.counted_beside(&name, value));
         if (hits.is_empty() || claimed) && !printed.is_empty() {
             return self.ask(id, pointer, value, printed);
         }

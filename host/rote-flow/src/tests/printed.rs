@@ -216,6 +216,23 @@ async fn a_count_is_how_many_things_a_query_printed() {
 }
 
 #[tokio::test]
+async fn a_count_beside_a_list_of_the_thing_is_how_many_that_has() {
+    for (sent, asked) in [
+        (json!({"labels": ["ab", "cd"], "text": {"count": 2}}), true),
+        (json!({"labels": ["ab", "cd"], "text": {"count": 3}}), false),
+        (json!({"labels": ["ab", "cd"], "text": {"weeks": 2}}), false),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("getIssue", json!({"issue_id": 41}), json!({"id": 41, "labels": ["ab", "cd"]})).await;
+        tale.call("createIssue", sent.clone(), json!({"id": 50})).await;
+        let made = tale.made(&[]).await;
+        let count = made.report.questions.iter().find(|one| one.id.to_string() == "source:s2/text/count");
+        let words = count.map(|one| one.answers[0].word.as_str());
+        assert_eq!(words, asked.then_some("@1{.labels | length}"), "{sent}");
+    }
+}
+
+#[tokio::test]
 async fn a_list_that_a_query_printed_is_asked_however_it_is_written() {
     let people = json!({"items": [{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bob"}, {"id": 3, "name": "Cy"}]});
     for (program, text, tail) in [

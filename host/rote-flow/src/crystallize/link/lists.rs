@@ -147,7 +147,11 @@ impl Linker<'_, '_> {
 
     /// What is found of a list of this name that one thing has which was printed or read, the last one first, or of a list that a query
     /// made, which has no name of its own.
-    fn find_list<T>(&self, name: &str, mut find: impl FnMut(Read, &[Value], bool) -> Option<T>) -> Option<T> {
+    pub(super) fn find_list<T>(
+        &self,
+        name: &str,
+        mut find: impl FnMut(Read, &[Value], bool) -> Option<T>,
+    ) -> Option<T> {
         let mut of = |read: &Read, had: &Value, prefix: &str| {
             let (mut path, mut lists) = (String::new(), Vec::new());
             lists_of_one(had, &mut path, name, &mut lists);

@@ -76,6 +76,17 @@ impl<'a> Linker<'a, '_> {
         found
     }
 
+    /// How many things a list has that the write sends beside the number, as the one thing read last has it.
+    pub(super) fn counted_beside(&self, name: &str, value: &Value) -> Option<Read> {
+        let sent = self.call.arguments.as_object().filter(|_| self.call.is_write() && value.is_number())?;
+        let lists = sent.iter().filter(|(_, list)| counted(name, value, std::slice::from_ref(*list)));
+        lists.filter_map(|(name, list)| Some((name, list.as_array()?))).find_map(|(name, items)| {
+            self.find_list(name, |read, had, _| {
+                (had == items.as_slice()).then(|| Read { jq: format!("{} | length", read.jq), ..read })
+            })
+        })
+    }
+
     /// How many things a query joined to one text.
     fn counted_in_a_text(&self, name: &str, value: &Value, read: &Read) -> Option<Read> {
         let all = stages(&read.jq);

@@ -29,6 +29,9 @@ const MIN_APART: usize = 3;
 const MAX_ITEMS: usize = 1_000;
 const MAX_LISTS: usize = 200;
 const MAX_DEPTH: usize = 3;
+/// Most calls that a question names, and most values that it shows.
+const MAX_NAMED: usize = 6;
+const MAX_SHOWN: usize = 24;
 
 /// A list that an answer has, or the rows that a query printed.
 struct Table {
@@ -408,12 +411,15 @@ impl Run {
     fn question(&self, cx: &Context<'_>) -> Question {
         let mut steps: Vec<&str> = self.cells.iter().map(|cell| &*cell.place.step).collect();
         steps.dedup();
+        let more = steps.len().saturating_sub(MAX_NAMED);
+        steps.truncate(MAX_NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let is =
             if self.cells.iter().any(|cell| cell.place.pointer != self.cells[0].place.pointer) { "are" } else { "is" };
         let names: BTreeSet<String> = self.cells.iter().map(|cell| place_name(&cell.place.pointer)).collect();
         let names = names.into_iter().collect::<Vec<_>>().join(" and ");
         let ask = format!(
-            "{names} of {} {is}, one call after the other, of the items of {}: taken from there?",
+            "{names} of {}{more} {is}, one call after the other, of the items of {}: taken from there?",
             steps.join(", "),
             self.list
         );
@@ -438,7 +444,7 @@ impl Run {
                 value: cell.value.clone(),
             }
         };
-        let evidence = self.cells.iter().map(evidence).collect();
+        let evidence = self.cells.iter().take(MAX_SHOWN).map(evidence).collect();
         let places = self.cells.iter().map(|cell| cell.place.clone()).collect();
         let first = self.cells.first().map(|cell| (&*cell.place.step, &*cell.place.pointer)).unwrap_or_default();
         Question { places, ..Question::of_value(self.id.clone(), first, ask, evidence, answers) }
