@@ -19,7 +19,7 @@ const MOST_SPEC_BYTES: u64 = 256 << 20;
 /// Descriptions that are larger have a goal of their own.
 const LARGE_SPEC_BYTES: usize = 16 << 20;
 /// How large this program may be.
-const MOST_MIB: f64 = 70.0;
+const MOST_MIB: f64 = 43.0;
 /// How much longer a first use may take than a warm one.
 const FIRST_USE_MORE: Duration = Duration::from_millis(150);
 /// Rows of the response that is queried: about 10 MB of JSON.
@@ -116,7 +116,7 @@ fn adapter_new(context: &Context, folder: &Path, spec: &Path, runs: u32) -> Resu
 fn size() -> Result<Measured> {
     let program = std::env::current_exe().and_then(std::fs::metadata);
     let size = mib(program.map_err(|error| io("cannot find this program", &error))?.len());
-    let measured = Measured::count("size of this program in MiB", "at most 70, as a release is built");
+    let measured = Measured::count("size of this program in MiB", "at most 43, as a release is built");
     Ok(measured.counted(size).bound(Bound::most(size, MOST_MIB)))
 }
 
