@@ -74,8 +74,9 @@ fn write(stage: &mut Stage) -> Result<()> {
 
 fn crystallize(stage: &mut Stage) -> Result<()> {
     let create = "rote flow template create --workspace triage --name report --param owner=octocat \
-                  --param repo=Hello-World --param labels=bug --tag issues";
-    // The confirmed call was made from the list, so the list is a step.
+                  --param repo=Hello-World --param labels=bug --tag issues --pages s1=no";
+    // The answer names another page, and an `expect` looked through the list: this page alone is meant. The confirmed call was made
+    // from the list, so the list is a step.
     let says = ["(3 steps)", "s3 WRITES", "may write", "replayed 3 calls", "next:"];
     stage.step(create, 0, &says)?;
     stage.step("rote flow lint report", 0, &["0 errors, 0 warnings"])?;
