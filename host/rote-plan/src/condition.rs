@@ -228,7 +228,8 @@ fn compare(left: &Value, op: Operator, right: &Value) -> Option<bool> {
 }
 
 /// JSON equality in which `1` and `1.0` are the same number.
-fn equal(left: &Value, right: &Value) -> bool {
+#[must_use]
+pub fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => numbers(left, right) == Some(Ordering::Equal),
         (Value::Array(left), Value::Array(right)) => {

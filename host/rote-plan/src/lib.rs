@@ -23,7 +23,7 @@ mod schedule;
 mod tests;
 mod visit;
 
-pub use condition::{Comparison, Condition, Operator};
+pub use condition::{Comparison, Condition, Operator, equal};
 pub use error::{PlanError, RunError};
 pub use evaluate::{Values, evaluate, text_of};
 pub use expression::{Bound, Expression, Reference, bind};

@@ -18,7 +18,7 @@ mod text;
 
 use std::rc::Rc;
 
-use rote_plan::{Expression, Reference, text_of};
+use rote_plan::{Expression, Reference, equal, text_of};
 use rote_types::{ResponseId, command};
 use serde_json::Value;
 
@@ -462,7 +462,7 @@ impl<'a, 'b> Linker<'a, 'b> {
 
 /// A reference to a value that was found as `found` and sent as `sent`.
 fn reference(step: &str, jq: String, found: &Value, sent: &Value) -> Expression {
-    let alike = found == sent || found.is_number() && sent.is_number();
+    let alike = equal(found, sent) || found.is_number() && sent.is_number();
     // `80` of an answer's `80.0`.
     let jq = if alike || text_of(found) == text_of(sent) { jq } else { trimmed(&jq) };
     let reference = Expression::From(Reference::new(step.to_owned(), jq));

@@ -363,3 +363,23 @@ async fn a_label_that_was_replaced_on_two_pages_is_one_loop() {
     let made = tale.answered_with(&[("source:s3/labels", &word)]).await.unwrap();
     assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{}", steps(&made));
 }
+
+#[tokio::test]
+async fn a_number_of_a_list_is_the_same_however_it_is_written() {
+    let line = |price: Value| json!({"sku": "A", "price": price});
+    let order = json!({"id": 3, "labels": [line(json!(25.0)), line(json!(4.0))]});
+    let new = json!({"sku": "B", "price": 2});
+    for (sent, wanted) in [
+        (json!([line(json!(25)), line(json!(4))]), ".labels".to_owned()),
+        (json!([line(json!(25)), line(json!(4)), new]), format!(".labels | . + ([{new}] - .)")),
+        (json!([line(json!(4))]), ".labels - [{\"sku\":\"A\",\"price\":25.0}]".to_owned()),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("getIssue", json!({"issue_id": 3}), order.clone()).await;
+        tale.call("updateIssue", json!({"issue_id": 3, "labels": sent}), json!({"id": 3})).await;
+        let word = format!("@1{{{wanted}}}");
+        assert_eq!(words(&tale.made(&[]).await, "source:s2/labels"), [&word, "always"]);
+        let made = tale.answered_with(&[("source:s2/labels", &word)]).await.unwrap();
+        assert_eq!((steps(&made)["s2"]["labels"].clone(), open(&made)), (from("s1", &wanted), vec![]));
+    }
+}

@@ -5,7 +5,7 @@ mod items;
 
 use std::borrow::Cow;
 
-use rote_plan::{At, Expression, Onward, Reference, text_of};
+use rote_plan::{At, Expression, Onward, Reference, equal, text_of};
 use rote_types::{ResponseId, command};
 use serde_json::{Map, Value};
 
@@ -118,25 +118,30 @@ impl Linker<'_, '_> {
     fn changed(&self, name: &str, value: &Value) -> Option<Vec<Read>> {
         let sent = value.as_array().filter(|_| self.call.is_write())?;
         let own = self.own_lists(name, value);
-        let gives = |read: &Read| self.cx.outputs(read.response, &read.jq).is_ok_and(|found| *found == [value.clone()]);
+        let gives = |read: &Read| {
+            let found = self.cx.outputs(read.response, &read.jq);
+            found.is_ok_and(|found| matches!(found.as_slice(), [one] if equal(one, value)))
+        };
         let is_new = |read: &Read| !self.is_typed_before(name, value, read);
-        let is_own = |read: &Read, had: &[Value], is_named: bool| {
+        let is_own = |read: &Read, had: &[Value], sent: &[Value], is_named: bool| {
             let is_of_it = own.has(read.response, had) || is_named && self.is_of_the_target(read.response);
             is_of_it && changes::may_become(had, sent)
         };
         let allows = |read: &Read| own.allow(read.response) || self.is_of_the_target(read.response);
         let plain = self.find_list(name, |read, had, is_named| {
+            let sent = &changes::written_as(had, sent);
             let is_told = had == sent && !sent.is_empty() || changes::shares(had, sent);
-            let fits = is_told && is_new(&read) || is_own(&read, had, is_named);
+            let fits = is_told && is_new(&read) || is_own(&read, had, sent, is_named);
             let jq = changes::more_or_fewer(&read.jq, had, sent).filter(|_| fits && allows(&read))?;
             let read = Read { jq, ..read };
             gives(&read).then(|| vec![read])
         });
         plain.or_else(|| {
             self.find_list(name, |read, had, is_named| {
+                let sent = &changes::written_as(had, sent);
                 let near = || self.is_for(read.response) || is_named && changes::shares_most(had, sent);
                 let is_told = || changes::shares(had, sent) && is_new(&read) && near();
-                if !allows(&read) || !is_told() && !is_own(&read, had, is_named) {
+                if !allows(&read) || !is_told() && !is_own(&read, had, sent, is_named) {
                     return None;
                 }
                 let programs = changes::otherwise(&read.jq, had, sent).into_iter();

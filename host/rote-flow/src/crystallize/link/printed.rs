@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use rote_plan::text_of;
+use rote_plan::{equal, text_of};
 use serde_json::Value;
 
 use super::super::chance::{key_of, rounded, tells};
@@ -309,7 +309,7 @@ fn counted(name: &str, value: &Value, outputs: &[Value]) -> bool {
 }
 
 pub(super) fn same(one: &Value, other: &Value) -> bool {
-    one == other || key_of(one).is_some() && key_of(one) == key_of(other)
+    equal(one, other) || key_of(one).is_some() && key_of(one) == key_of(other)
 }
 
 /// Whether a value stands in another one.

@@ -1,6 +1,13 @@
 //! How the list that was sent may have been made of one that an answer has. Which of these programs does it, the recorded answer says.
 
+use rote_plan::equal;
 use serde_json::Value;
+
+/// The list that was sent, in which what the other one has is written as it is there: an API that gives `25.0` is sent `25` by hand.
+pub(super) fn written_as(had: &[Value], sent: &[Value]) -> Vec<Value> {
+    let written = |one: &Value| had.iter().find(|other| equal(one, other)).unwrap_or(one).clone();
+    sent.iter().map(written).collect()
+}
 
 /// Whether two lists are not the same, and have something in common.
 pub(super) fn shares(had: &[Value], sent: &[Value]) -> bool {
@@ -142,6 +149,14 @@ mod tests {
             let (had, sent) = (had.as_array().unwrap(), sent.as_array().unwrap());
             assert_eq!(replaced(had, sent).as_deref(), wanted, "{sent:?}");
         }
+    }
+
+    #[test]
+    fn what_has_the_same_value_is_written_as_it_was() {
+        let had = [json!({"price": 25.0, "sku": "a"}), json!(1), json!("1")];
+        let sent = [json!({"sku": "a", "price": 25}), json!(1.0), json!(2.0), json!("1")];
+        let wanted = [had[0].clone(), json!(1), json!(2.0), json!("1")];
+        assert_eq!(written_as(&had, &sent), wanted);
     }
 
     #[test]
