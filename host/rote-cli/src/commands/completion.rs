@@ -75,7 +75,8 @@ impl Complete {
             }
             there.session().ok().and_then(|session| session.names(names).ok()).unwrap_or_default()
         };
-        let found = candidates(&words, &lookup);
+        let mut found = candidates(&words, &lookup);
+        found.retain(|one| self.shell.takes(&one.word));
         let current = words.last().map_or("", String::as_str);
         let lines: Vec<String> = found.iter().map(|one| self.shell.line(one, current)).collect();
         let words: Vec<&str> = found.iter().map(|one| one.word.as_str()).collect();
@@ -84,6 +85,13 @@ impl Complete {
 }
 
 impl Asking {
+    /// Whether a shell puts a word into the line as what it is. Bash puts it there raw: `$(…)` of a description, which is a stranger's
+    /// text, would be run with the line, and a file would stand for `*`. The other two quote what needs it.
+    fn takes(self, word: &str) -> bool {
+        let is_bare = |letter: char| letter.is_alphanumeric() || "-_./:@%+,=[]".contains(letter);
+        !matches!(self, Self::Bash) || word.chars().all(is_bare)
+    }
+
     /// How a shell wants a candidate.
     fn line(self, candidate: &Candidate, current: &str) -> String {
         let word = &candidate.word;
@@ -98,6 +106,38 @@ impl Asking {
             Self::Zsh => format!("{}:{about}", word.replace(':', "\\:")),
             Self::Fish if about.is_empty() => word.clone(),
             Self::Fish => format!("{word}\t{about}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bash_gets_only_what_it_reads_as_one_word() {
+        for word in [
+            "$(touch x)",
+            "`x`",
+            "a;b",
+            "a b",
+            "*",
+            "~",
+            "<(x)",
+            "{a,b}",
+            "!x",
+            "a\\b",
+            "a'b",
+            "a\"b",
+            "a|b",
+            "a&b",
+            "#",
+            "?",
+        ] {
+            assert!(!Asking::Bash.takes(word) && Asking::Zsh.takes(word) && Asking::Fish.takes(word), "{word}");
+        }
+        for word in ["--param=state=open", "created[gte]=", "adapter/x", "pets.list:v1", "@1", "größe=a,b", "50%"] {
+            assert!(Asking::Bash.takes(word), "{word}");
         }
     }
 }

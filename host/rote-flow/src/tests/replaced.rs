@@ -383,3 +383,30 @@ async fn a_number_of_a_list_is_the_same_however_it_is_written() {
         assert_eq!((steps(&made)["s2"]["labels"].clone(), open(&made)), (from("s1", &wanted), vec![]));
     }
 }
+
+#[tokio::test]
+async fn each_list_of_several_things_gets_one_more_however_its_numbers_are_written() {
+    let line = |sku: &str, price: Value| json!({"sku": sku, "price": price});
+    let new = line("B", json!(2));
+    let mut tale = Tale::new();
+    let order = |id: u64, sku: &str| json!({"id": id, "labels": [line(sku, json!(25.0))]});
+    tale.call("listIssues", json!({"project": "x"}), json!([order(5, "A"), order(3, "C")])).await;
+    for (id, sku) in [(5, "A"), (3, "C")] {
+        let sent = json!({"issue_id": id, "labels": [line(sku, json!(25)), new]});
+        tale.call("updateIssue", sent, json!({"id": id})).await;
+    }
+    let program = format!(".labels | . + ([{new}] - .)");
+    let word = format!("@1{{.[0] | {program}}}");
+    assert_eq!(words(&tale.made(&[]).await, "source:s2/labels"), [&word, "always"]);
+    let made = tale.answered_with(&[("source:s2/labels", &word)]).await.unwrap();
+    assert_eq!(steps(&made)["s2"]["labels"], json!({"$item": program}), "{:?}", open(&made));
+}
+
+#[tokio::test]
+async fn numbers_that_a_query_printed_are_those_that_were_typed_without_the_point() {
+    let mut tale = Tale::new();
+    tale.call("getIssue", json!({"issue_id": 3}), json!({"id": 3, "prices": [{"n": 25.0}, {"n": 4.0}]})).await;
+    tale.query(1, ".prices[].n");
+    tale.call("createIssue", json!({"title": "Prices", "labels": [25, 4]}), json!({"id": 9})).await;
+    assert_eq!(words(&tale.made(&[]).await, "source:s2/labels")[0], "@1{[.prices[].n]}");
+}

@@ -13,7 +13,7 @@ use super::super::pick::chooses;
 use super::super::program::{last_field, piped, stages, string_literals};
 use super::super::words::{MIN_EMBEDDED_CHARS, places};
 use super::super::written::{has_hundredths, with_hundredths};
-use super::source::{Sources, kind_of_hit, same_name, shown};
+use super::source::{Sources, holds, kind_of_hit, same_name, shown};
 use super::{Linker, Read};
 
 /// Names of arguments that say how many, beside those with `count`.
@@ -52,7 +52,8 @@ impl<'a> Linker<'a, '_> {
                 let outputs = self.cx.outputs(read.response, jq);
                 outputs.is_ok_and(|outputs| matches!(outputs.as_slice(), [one] if same(one, value)))
             };
-            let collected = value.as_array().filter(|items| items.len() > 1 && outputs.as_slice() == items.as_slice());
+            let many = value.as_array().filter(|items| items.len() > 1);
+            let collected = many.filter(|_| equal(&Value::from(outputs.as_slice()), value));
             found.extend(self.counted_in_a_text(name, value, &read));
             let jq = match (collected, counted(name, value, &outputs)) {
                 (Some(_), _) => format!("[{}]", read.jq),
@@ -80,9 +81,9 @@ impl<'a> Linker<'a, '_> {
     pub(super) fn counted_beside(&self, name: &str, value: &Value) -> Option<Read> {
         let sent = self.call.arguments.as_object().filter(|_| self.call.is_write() && value.is_number())?;
         let lists = sent.iter().filter(|(_, list)| counted(name, value, std::slice::from_ref(*list)));
-        lists.filter_map(|(name, list)| Some((name, list.as_array()?))).find_map(|(name, items)| {
+        lists.filter(|(_, list)| list.is_array()).find_map(|(name, list)| {
             self.find_list(name, |read, had, _| {
-                (had == items.as_slice()).then(|| Read { jq: format!("{} | length", read.jq), ..read })
+                equal(&Value::from(had), list).then(|| Read { jq: format!("{} | length", read.jq), ..read })
             })
         })
     }
@@ -310,14 +311,4 @@ fn counted(name: &str, value: &Value, outputs: &[Value]) -> bool {
 
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     equal(one, other) || key_of(one).is_some() && key_of(one) == key_of(other)
-}
-
-/// Whether a value stands in another one.
-fn holds(value: &Value, wanted: &Value) -> bool {
-    value == wanted
-        || match value {
-            Value::Object(members) => members.values().any(|inner| holds(inner, wanted)),
-            Value::Array(items) => items.iter().any(|inner| holds(inner, wanted)),
-            _ => false,
-        }
 }

@@ -1,7 +1,7 @@
 //! Which of the places that have a value is its source.
 
 use rote_find::{singular, split_words};
-use rote_plan::text_of;
+use rote_plan::{equal, text_of};
 use serde_json::Value;
 
 use super::super::context::{Context, names_id};
@@ -165,12 +165,14 @@ pub(super) fn shown(cx: &Context<'_>, call: &RecordedCall, hit: &Hit) -> bool {
     })
 }
 
-fn holds(value: &Value, wanted: &Value) -> bool {
-    match value {
-        Value::Object(members) => members.values().any(|inner| holds(inner, wanted)),
-        Value::Array(items) => items.iter().any(|inner| holds(inner, wanted)),
-        scalar => scalar == wanted,
-    }
+/// Whether a value stands in another one.
+pub(super) fn holds(value: &Value, wanted: &Value) -> bool {
+    equal(value, wanted)
+        || match value {
+            Value::Object(members) => members.values().any(|inner| holds(inner, wanted)),
+            Value::Array(items) => items.iter().any(|inner| holds(inner, wanted)),
+            _ => false,
+        }
 }
 
 /// What an argument is about: `issue` for `issue_id`, for an `id` the word before it in the path.

@@ -1,7 +1,7 @@
 //! Lists of the things of a list: a write that is for one of them sends the list that it has, changed. Of several such writes that
 //! changed it in one way there is one question, and what answers it makes them a loop.
 
-use rote_plan::{Expression, equal, text_of};
+use rote_plan::{Expression, text_of};
 use rote_types::{Method, ResponseId};
 use serde_json::{Map, Value};
 
@@ -173,7 +173,7 @@ impl Linker<'_, '_> {
 
     fn gives(&self, of: &Changed, program: &str) -> bool {
         let outputs = self.cx.outputs(of.response, &of.jq(program));
-        outputs.is_ok_and(|found| matches!(found.as_slice(), [found] if equal(found, &Value::from(of.sent.as_slice()))))
+        outputs.is_ok_and(|found| matches!(found.as_slice(), [Value::Array(found)] if *found == of.sent))
     }
 
     /// The other calls of the same tool, with what they sent at this place.
