@@ -224,7 +224,7 @@ fn words_that_settle_nothing_are_refused() {
         --- exit 3
         $ rote run x --done @1
         --- stderr
-        error: `@1` is settled for a run that goes on
+        error: `@1` is settled for a run that is resumed
 
         hint: rote run --resume WORKSPACE …
         --- exit 2
@@ -516,7 +516,7 @@ fn a_run_asks_and_goes_on_as_it_is_told() {
         &expect![[r#"
             $ rote run --resume latest
             --- stderr
-            going on with the run of order in workspace run-order-[RUN]
+            resuming the run of order in workspace run-order-[RUN]
             error: `POST http://127.0.0.1:[PORT]/ann/orders` with `{"item":"cup","owner":"ann"}` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened: say what came of it
 
             hint: rote call shop list '{"owner":"ann"}' # may tell whether it happened
@@ -540,7 +540,7 @@ fn a_run_asks_and_goes_on_as_it_is_told() {
               "n": 2
             }
             --- stderr
-            going on with the run of order in workspace run-order-[RUN]
+            resuming the run of order in workspace run-order-[RUN]
             done     @1  shop/create  200  [DURATION]
             order completed: 1 call in workspace run-order-[RUN]
             next: rote @1 -w run-order-[RUN]

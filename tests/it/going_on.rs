@@ -91,7 +91,7 @@ fn a_write_that_a_person_left_out_is_not_made_by_the_next_attempt() {
     let run = home.rote(&["run", "--resume", "latest", "twice", "--skip", "@1", "--yes", "--output", "json"]);
     assert_eq!((run.code, writes(&api)), (0, 1), "{run}");
     assert_eq!(run.stdout.matches("was left out").count(), 2, "{run}");
-    // Told so, the flow ended well: there is nothing to go on with.
+    // Told so, the flow ended well: there is nothing to resume.
     let run = home.rote(&["run", "--resume", "latest", "twice"]);
     assert!(run.code == 10 && run.stderr.contains("ended well"), "{run}");
     assert_eq!(writes(&api), 1);

@@ -246,12 +246,7 @@ fn row_36_and_42_the_help_fits_the_terminal_and_says_the_same_on_each() {
 #[test]
 fn row_26_and_40_a_run_that_is_not_there_names_what_is() {
     let (home, _server) = tracker();
-    says(
-        &home,
-        &["run", "--resume", "run-nope"],
-        3,
-        &["there is no run `run-nope` to go on with", "hint: rote ls --all"],
-    );
+    says(&home, &["run", "--resume", "run-nope"], 3, &["there is no run `run-nope` to resume", "hint: rote ls --all"]);
     says(&home, &["run", "--resume", "latest"], 3, &["hint: rote flow list"]);
     look(&home, &["--answer", "pick:s2/number=position"]);
     says(&home, &["run", "--resume", "latest", "look"], 3, &["there is no run of `look`", "hint: rote run look"]);

@@ -124,7 +124,7 @@ fn a_run_that_stopped_after_it_wrote_is_removed_only_by_name_or_with_all() {
     assert_eq!(run.code, 9, "{run}");
     let age = ["clean", "--older-than", "0s"];
     let run = home.rote(&age);
-    let told = "kept 1: 1 with a run that stopped after it wrote and can go on (--all or --pattern removes it)";
+    let told = "kept 1: 1 with a run that stopped after it wrote and can be resumed (--all or --pattern removes it)";
     assert!(run.code == 0 && run.stdout.contains(told), "{run}");
     assert_eq!(runs(&home).len(), 1);
     assert_eq!(home.rote(&["run", "--resume", "latest", "--max-writes", "2"]).code, 0);

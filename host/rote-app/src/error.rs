@@ -1,7 +1,5 @@
 //! The one error that leaves this crate: what failed, why, of which kind, and what to do next.
 
-use std::error::Error as StdError;
-
 use rote_types::{Classify, ErrorKind, Refusal};
 use rote_workspace::Overview;
 use serde_json::{Value, json};
@@ -103,22 +101,11 @@ impl AppError {
 
     /// Keeps a library error with everything that it knows.
     fn of(error: &dyn Classify) -> Self {
-        let message = error.to_string();
-        let mut causes: Vec<String> = Vec::new();
-        let mut next: Option<&(dyn StdError + 'static)> = error.source();
-        while let Some(cause) = next.filter(|_| causes.len() < MAX_CAUSES) {
-            let text = cause.to_string();
-            // A stopped run, a failed replay and a blessing that does not count tell their cause in their own text: it is not told
-            // twice, nor is a cause that was told already. Nothing is decided by it.
-            if !message.contains(&text) && causes.last() != Some(&text) {
-                causes.push(text);
-            }
-            next = cause.source();
-        }
+        let causes = std::iter::successors(error.source(), |cause| cause.source());
         Self {
             kind: error.kind(),
-            message,
-            causes,
+            message: error.to_string(),
+            causes: causes.take(MAX_CAUSES).map(ToString::to_string).collect(),
             hint: error.hint(),
             refusal: error.refusal().map(Box::new),
             details: error.details(),

@@ -239,7 +239,7 @@ fn going_on(request: &CallRequest, bounds: PageBounds, read: &Read, arguments: &
     flags.into_iter().filter(|(_, given)| *given).fold(call, |call, (flag, _)| call.plain(flag))
 }
 
-/// Says of a failed page which ones are there, and how to go on with it.
+/// Says of a failed page which ones are there, and how to resume it.
 fn broken_off(
     error: AppError,
     request: &CallRequest,

@@ -319,8 +319,8 @@ impl Blessings {
         Ok(None)
     }
 
-    fn void(&self, flow: &FlowName, source: rote_govern::BlessingError) -> FlowError {
-        FlowError::Bless(BlessError::Void { flow: flow.clone(), source })
+    fn void(&self, flow: &FlowName, why: rote_govern::BlessingError) -> FlowError {
+        FlowError::Bless(BlessError::Void { flow: flow.clone(), why })
     }
 }
 

@@ -28,7 +28,7 @@ pub use library::LibraryError;
 pub use package::PackageError;
 pub use pins::PinError;
 pub use replay::{ReplayError, Stale};
-pub use run::{Left, ParameterProblem, RunnerError};
+pub use run::{Left, ParameterProblem, RunnerError, Stopped};
 pub(crate) use told::install;
 use told::{MAKE_A_FLOW, Told, classified};
 
@@ -146,7 +146,7 @@ impl FlowError {
     /// Adds to the error of a run why its end could not be written down: how it ended is what a person has to know.
     pub(crate) fn keep(&mut self, written: Result<(), Self>) {
         let (Self::Run(run), Err(error)) = (self, written) else { return };
-        if let RunnerError::Stopped { unkept, .. } | RunnerError::EndedInDoubt { unkept, .. } = run {
+        if let RunnerError::Stopped(Stopped { unkept, .. }) | RunnerError::EndedInDoubt { unkept, .. } = run {
             unkept.push(rote_types::with_causes(&error));
         }
     }

@@ -272,8 +272,8 @@ impl Doctor {
             None => Ok(Some(BlessingState::Valid)),
             Some(error) => {
                 let fix = error.hint().unwrap_or_default();
-                let FlowError::Bless(BlessError::Void { source, .. }) = &error else { return Err(error) };
-                let state = BlessingState::Void(source.to_string());
+                let FlowError::Bless(BlessError::Void { why, .. }) = &error else { return Err(error) };
+                let state = BlessingState::Void(why.to_string());
                 problems.push(HealthProblem { what: error.to_string(), fix });
                 Ok(Some(state))
             }

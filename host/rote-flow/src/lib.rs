@@ -63,7 +63,7 @@ pub use derive::{Derived, VersionPart};
 pub use drift::{Compatibility, Drift, ToolChange};
 pub use error::{
     AuthorError, BlessError, CargoSaid, CrystallizeError, FlowError, Left, LibraryError, PackageError,
-    ParameterProblem, PinError, ReplayError, RunnerError, Stale,
+    ParameterProblem, PinError, ReplayError, RunnerError, Stale, Stopped,
 };
 pub use export::Exported;
 pub use frontmatter::{

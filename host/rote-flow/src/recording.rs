@@ -161,22 +161,27 @@ impl RunRecording {
     /// # Errors
     /// [`PackageError::Malformed`] for another version or shape, naming the file.
     pub fn read(path: &Path) -> Result<Self, FlowError> {
+        let bytes = read_capped(path, MAX_RECORDING_BYTES)?;
+        Self::parse(&bytes).map_err(|message| {
+            let message = format!("`{}`: {message}", path.display());
+            FlowError::Package(PackageError::Malformed { what: "recording", message })
+        })
+    }
+
+    /// Understands the bytes of a recording.
+    ///
+    /// # Errors
+    /// What is wrong, for another version or shape.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Versioned {
             recording: u32,
         }
-        let bytes = read_capped(path, MAX_RECORDING_BYTES)?;
-        let malformed = |message: String| {
-            FlowError::Package(PackageError::Malformed {
-                what: "recording",
-                message: format!("`{}`: {message}", path.display()),
-            })
-        };
-        let Versioned { recording } = serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))?;
+        let Versioned { recording } = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         if recording != VERSION {
-            return Err(malformed(format!("it has version {recording}; this rote reads {VERSION}")));
+            return Err(format!("it has version {recording}; this rote reads {VERSION}"));
         }
-        serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))
+        serde_json::from_slice(bytes).map_err(|error| error.to_string())
     }
 
     /// Writes it to a file of the person's choice, unless a value of the vault stands in it: one that was stored there

@@ -65,7 +65,7 @@ pub struct RunRequest {
     pub flow: Option<FlowReference>,
     /// Its parameters; a resumed run knows them when none are given.
     pub parameters: ParameterInput,
-    /// The workspace of an earlier run to go on with.
+    /// The workspace of an earlier run to resume.
     pub resume: Option<WorkspaceName>,
     /// What a person says of writes of that run whose outcome is not known.
     pub settle: Vec<(ResponseId, Settlement)>,

@@ -66,8 +66,8 @@ impl Replayer {
                     last = Some((replayed.answered, replayed.unasked));
                     continue;
                 }
-                (Err(source), Some(_)) => {
-                    return Err(FlowError::Replay(ReplayError::Failed { source: Box::new(source) }));
+                (Err(error), Some(_)) => {
+                    return Err(FlowError::Replay(ReplayError::failed(error)));
                 }
             };
             let mut given = given(outcome);

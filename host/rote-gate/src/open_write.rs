@@ -38,7 +38,7 @@ pub struct Doubt {
     pub key: Option<String>,
     /// A command that reads what would tell whether it happened.
     pub look: Option<String>,
-    /// Nothing is left of its run to go on with: it is settled by itself, and what is begun anew knows nothing of it.
+    /// Nothing is left of its run to resume: it is settled by itself, and what is begun anew knows nothing of it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_gone: bool,
 }
@@ -62,7 +62,7 @@ impl Doubt {
     /// Returns the commands that settle it where a run waits for it that cannot be resumed by itself.
     #[must_use]
     pub fn ways_within(&self, outer: &WorkspaceName) -> String {
-        let go_on = command("rote run").option("--resume", outer).note("goes on then");
+        let go_on = command("rote run").option("--resume", outer).note("resumes it then");
         format!("{}\n{go_on}", self.ways_by(self.settle()))
     }
 
@@ -128,7 +128,7 @@ impl fmt::Display for Doubt {
             (Some(left), Some(status)) => write!(f, "left at {left}, was answered {status} and may have happened"),
         }?;
         if self.is_gone && self.flow.is_some() {
-            f.write_str(", and nothing of its run is left to go on with")?;
+            f.write_str(", and nothing of its run is left to resume")?;
         }
         match self.workspace_id.as_ref().filter(|_| self.is_gone) {
             Some(id) => write!(f, "; its workspace is gone (its id was `{id}`)"),

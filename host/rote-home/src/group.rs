@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::Duration;
 
-/// How long a thread that has to go on with a future waits before it looks whether it can work itself.
+/// How long a thread that has to resume a future waits before it looks whether it can work itself.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// What waits, and whether somebody is at work.

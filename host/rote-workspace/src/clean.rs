@@ -74,7 +74,7 @@ pub enum KeptFor {
     InDoubt,
     /// Its run, or a call in it, is going on.
     GoingOn,
-    /// Its run stopped after it wrote and can go on.
+    /// Its run stopped after it wrote and can be resumed.
     Stopped,
 }
 
@@ -226,7 +226,7 @@ pub fn list_workspaces(home: &Home) -> Result<WorkspaceList> {
 }
 
 /// Removes the workspaces that `filter` selects; with `dry_run` only names them. One in which a call is under way stays,
-/// and so does one whose run is going on, and one with a write in doubt, until a person has settled it. `look` is asked
+/// and so does one whose run is under way, and one with a write in doubt, until a person has settled it. `look` is asked
 /// about each before it is removed: it completes what the workspace knows, and may say why it is kept.
 ///
 /// # Errors

@@ -63,8 +63,8 @@ impl Clean {
 fn kept(kept: &[Kept]) -> Vec<String> {
     const REASONS: [(KeptFor, &str); 3] = [
         (KeptFor::InDoubt, "with a write in doubt (rote doubts)"),
-        (KeptFor::GoingOn, "that goes on in another process"),
-        (KeptFor::Stopped, "with a run that stopped after it wrote and can go on (--all or --pattern removes it)"),
+        (KeptFor::GoingOn, "that runs in another process"),
+        (KeptFor::Stopped, "with a run that stopped after it wrote and can be resumed (--all or --pattern removes it)"),
     ];
     let count = |because| kept.iter().filter(|one| one.because == because).count();
     let told = REASONS.into_iter().filter(|(because, _)| count(*because) > 0);

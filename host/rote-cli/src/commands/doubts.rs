@@ -204,7 +204,7 @@ fn ways() -> String {
         way("--done", "it happened; --answer JSON says what it answered"),
         way("--skip", "it did not happen and shall not"),
         way("--retry", "it did not happen, or may be made again"),
-        command("rote run").plain("--resume NAME").note("a run goes on then").to_string(),
+        command("rote run").plain("--resume NAME").note("a run is resumed then").to_string(),
     ]
     .join("\n")
 }

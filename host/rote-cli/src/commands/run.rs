@@ -120,7 +120,7 @@ enum Form {
 }
 
 impl Run {
-    /// The workspace of the run to go on with.
+    /// The workspace of the run to resume.
     fn resumed(&self, context: &Context, ui: &mut Ui<'_>) -> Result<Option<String>> {
         if self.resume.as_deref() != Some("latest") {
             return Ok(self.resume.clone());
@@ -129,7 +129,7 @@ impl Run {
             self.flow.as_deref().map(|flow| context.session()?.flow(flow).map_err(CliError::from)).transpose()?;
         let picked = context.host()?.runner()?.latest_run(flow.as_ref())?;
         if !ui.json {
-            ui.talk(&format!("going on with the run of {} in workspace {}", picked.flow, picked.workspace));
+            ui.talk(&format!("resuming the run of {} in workspace {}", picked.flow, picked.workspace));
         }
         Ok(Some(picked.workspace.to_string()))
     }
@@ -146,7 +146,7 @@ impl Run {
         let said = self.words.clone().read(context, again)?;
         let settle = said.settle.clone();
         if let (Some((id, _)), None) = (settle.first(), &self.resume) {
-            return Err(usage(format!("`{id}` is settled for a run that goes on"), "rote run --resume WORKSPACE …"));
+            return Err(usage(format!("`{id}` is settled for a run that is resumed"), "rote run --resume WORKSPACE …"));
         }
         let session = context.session()?;
         let of = resume.as_deref().map_or(WritesOf::Workspace { id: None }, WritesOf::Run);

@@ -55,7 +55,7 @@ const GROUPS: [(&str, &[(&str, &str)]); 5] = [
         "Flows",
         &[
             ("flow", "make, build, test, release and find flows"),
-            ("run", "run a flow, or go on with a run that stopped"),
+            ("run", "run a flow, or resume a run that stopped"),
             ("export", "write a flow of the workspace's calls to a file"),
             ("bind", "write typed functions for tools; decompile shows a flow"),
         ],

@@ -40,19 +40,23 @@ pub(crate) struct Literal {
 const OPERATORS: [&str; 16] =
     ["?//=", "?//", "//=", "|=", "+=", "-=", "*=", "/=", "%=", "==", "!=", "<=", ">=", "//", "..", "->"];
 
-/// Splits a program; the ranges cover it. None when a string or an interpolation does not end.
+/// Most interpolations inside of each other; the program of a flow is foreign, and each is a level of recursion here.
+const MAX_NESTING: usize = 64;
+
+/// Splits a program; the ranges cover it. None when a string or an interpolation does not end, or when interpolations are
+/// nested deeper than [`MAX_NESTING`].
 pub(crate) fn tokens(program: &str) -> Option<Vec<Token>> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < program.len() {
-        let (kind, length) = next(&program[at..])?;
+        let (kind, length) = next(&program[at..], MAX_NESTING)?;
         found.push(Token { kind, range: at..at + length });
         at += length;
     }
     Some(found)
 }
 
-fn next(rest: &str) -> Option<(Kind, usize)> {
+fn next(rest: &str, nesting: usize) -> Option<(Kind, usize)> {
     let first = rest.chars().next()?;
     let run = |from: usize, accept: &dyn Fn(char) -> bool| {
         rest[from..].find(|c: char| !accept(c)).map_or(rest.len(), |end| from + end)
@@ -62,7 +66,7 @@ fn next(rest: &str) -> Option<(Kind, usize)> {
     Some(match first {
         c if c.is_whitespace() => (Kind::Space, run(0, &char::is_whitespace)),
         '#' => (Kind::Space, run(0, &|c| c != '\n')),
-        '"' => string(rest)?,
+        '"' => string(rest, nesting)?,
         '$' | '@' if begins(1) => (Kind::Word, run(1, &name)),
         '.' if begins(1) => (Kind::Word, run(1, &name)),
         c if c.is_ascii_digit() => (Kind::Number, number(rest)),
@@ -82,7 +86,7 @@ fn number(rest: &str) -> usize {
 }
 
 /// A string and its length, quotes included.
-fn string(rest: &str) -> Option<(Kind, usize)> {
+fn string(rest: &str, nesting: usize) -> Option<(Kind, usize)> {
     let mut kind = Kind::Text;
     let mut at = 1;
     loop {
@@ -91,10 +95,11 @@ fn string(rest: &str) -> Option<(Kind, usize)> {
             '"' => return Some((kind, at + 1)),
             '\\' if here[1..].starts_with('(') => {
                 kind = Kind::Interpolated;
+                let nesting = nesting.checked_sub(1)?;
                 at += 2;
                 let mut depth = 1;
                 while depth > 0 {
-                    let (_, length) = next(&rest[at..])?;
+                    let (_, length) = next(&rest[at..], nesting)?;
                     match &rest[at..at + length] {
                         "(" => depth += 1,
                         ")" => depth -= 1,
@@ -387,6 +392,15 @@ mod tests {
             let found: Vec<Value> = values(program).into_iter().map(|(_, value)| value).collect();
             assert_eq!(found, expected, "{program}");
         }
+    }
+
+    #[test]
+    fn interpolations_are_read_to_a_depth_that_the_stack_bears() {
+        let nested = |depth: usize| format!("{}1{}", "\"\\(".repeat(depth), ")\"".repeat(depth));
+        assert_eq!(tokens(&nested(MAX_NESTING)).map(|found| found.len()), Some(1));
+        assert_eq!(tokens(&nested(MAX_NESTING + 1)), None);
+        assert_eq!(tokens(&nested(1_000_000)), None);
+        assert_eq!(stages(&nested(1_000_000)).len(), 1, "what is not understood is one stage");
     }
 
     #[test]

@@ -17,8 +17,7 @@ pub(crate) async fn replay(
     recorded: &Value,
 ) -> Result<(usize, RunRecording), FlowError> {
     let replayed = replayer.replay(package, parameters.examples(), &calls, None).await?;
-    let outcome =
-        replayed.outcome.map_err(|source| FlowError::Replay(ReplayError::Failed { source: Box::new(source) }))?;
+    let outcome = replayed.outcome.map_err(|error| FlowError::Replay(ReplayError::failed(error)))?;
     let result = outcome.result;
     if !is_same(&result, recorded) {
         return Err(FlowError::Replay(ReplayError::Differs {

@@ -10,12 +10,8 @@ use super::told::{Told, classified, of_flow};
 #[non_exhaustive]
 pub enum BlessError {
     /// The permissions file of a flow does not count.
-    #[error("the blessing of flow `{flow}` does not count: {source}")]
-    Void {
-        flow: FlowName,
-        /// Why.
-        source: BlessingError,
-    },
+    #[error("the blessing of flow `{flow}` does not count: {why}")]
+    Void { flow: FlowName, why: BlessingError },
     /// Nobody has said what the recording of the flow did not decide.
     #[error("flow `{flow}` has open questions ({open}), so nobody knows yet what it should write")]
     Questions {

@@ -1,6 +1,6 @@
 //! A replay that does not give what was recorded.
 
-use rote_runtime::RunError;
+use rote_runtime::{RunError, Within};
 use rote_types::{Classify, ErrorKind};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -35,23 +35,24 @@ pub enum ReplayError {
         replayed: Box<Value>,
     },
     /// The replay ended without a result.
-    #[error("the flow does not replay: {source}")]
-    Failed {
-        /// Why.
-        source: Box<RunError>,
-    },
+    #[error(transparent)]
+    Failed(Within),
 }
 
 classified!(ReplayError);
 
 impl ReplayError {
+    pub(crate) fn failed(error: RunError) -> Self {
+        Self::Failed(Within { context: "the flow does not replay".to_owned(), error })
+    }
+
     pub(super) fn told(&self) -> Told {
         match self {
             Self::Stale { stale } => Told::new(ErrorKind::Conflict).details(json!({ "stale": stale })),
             Self::Differs { recorded, replayed } => {
                 Told::new(ErrorKind::Conflict).details(json!({ "recorded": recorded, "replayed": replayed }))
             }
-            Self::Failed { source } => Told::new(source.kind()).hint_if(source.hint()),
+            Self::Failed(Within { error, .. }) => Told::new(error.kind()).hint_if(error.hint()),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Runs of flows.
 
+use std::error::Error;
+use std::fmt;
+
 use rote_gate::Doubt;
 use rote_runtime::RunError;
 use rote_types::{AdapterId, Classify, CommandLine, ErrorKind, FlowName, Refusal, WorkspaceName, command};
@@ -18,6 +21,62 @@ pub struct ParameterProblem {
     pub name: String,
     /// What is wrong.
     pub problem: String,
+}
+
+/// A run that ended without a result.
+#[derive(Debug)]
+pub struct Stopped {
+    pub flow: FlowName,
+    /// The workspace of the run, where what happened can be read.
+    pub workspace: WorkspaceName,
+    /// The command that resumes the run after a confirmation, when there is time again, or with an answer that a person knows.
+    pub resume: Option<String>,
+    /// Why.
+    pub failure: Box<RunError>,
+    /// What the flow logged until then.
+    pub log: Vec<String>,
+    /// What it may have done that nobody knows of.
+    pub left: Left,
+    /// Why its end could not be written down.
+    pub unkept: Vec<String>,
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { flow, failure, left, unkept, .. } = self;
+        write!(f, "flow `{flow}` stopped: {failure}{}{}", left_text(left), unkept_text(unkept))
+    }
+}
+
+impl Error for Stopped {
+    /// The causes of the failure, whose text stands in that of the run: it is not a cause of its own.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.failure.source()
+    }
+}
+
+impl Stopped {
+    fn told(&self) -> Told {
+        let Self { flow, workspace, resume, failure, log, left, .. } = self;
+        let Left::Doubt { doubt, kind, named: false } = left else {
+            let details = json!({ "flow": flow, "workspace": workspace, "cause": failure.details(), "log": log });
+            return Told::new(failure.kind())
+                .hint(resume.clone().unwrap_or_else(|| goes_on(failure, workspace)))
+                // Nobody makes a run anew, with what it has written, because a credential was bound.
+                .refusal(failure.refusal().filter(|refusal| !matches!(refusal, Refusal::Unbound(_))))
+                .log(log)
+                .details(details);
+        };
+        let ways = if doubt.workspace == *workspace { doubt.ways() } else { doubt.ways_within(workspace) };
+        // Whatever else went wrong: the run goes on once a person has said what came of the write.
+        let kind = match failure.kind() {
+            cut_off @ (ErrorKind::Interrupted | ErrorKind::Limit) => cut_off,
+            _ => *kind,
+        };
+        let details =
+            json!({ "flow": flow, "workspace": workspace, "doubt": doubt, "cause": failure.details(), "log": log });
+        Told::new(kind).hint(ways).log(log).details(details)
+    }
 }
 
 /// A run that could not begin, or did not end well.
@@ -46,22 +105,8 @@ pub enum RunnerError {
     #[error("flow `{flow}` may not call `{adapter}/{tool}`: its frontmatter does not pin it")]
     NotPinned { flow: FlowName, adapter: AdapterId, tool: String },
     /// The run ended without a result.
-    #[error("flow `{flow}` stopped: {source}{}{}", left_text(left), unkept_text(unkept))]
-    Stopped {
-        flow: FlowName,
-        /// The workspace of the run, where what happened can be read.
-        workspace: WorkspaceName,
-        /// The command that goes on after a confirmation, when there is time again, or with an answer that a person knows.
-        resume: Option<String>,
-        /// Why.
-        source: Box<RunError>,
-        /// What the flow logged until then.
-        log: Vec<String>,
-        /// What it may have done that nobody knows of.
-        left: Left,
-        /// Why its end could not be written down.
-        unkept: Vec<String>,
-    },
+    #[error(transparent)]
+    Stopped(Stopped),
     /// A run cannot go on before a person says what came of a write of it.
     #[error("{doubt}{}: say what came of it", others_text(*others))]
     Unsettled {
@@ -99,32 +144,32 @@ pub enum RunnerError {
         unkept: Vec<String>,
     },
     /// Another process makes the run.
-    #[error("the run in workspace `{workspace}` is still going on in another process")]
+    #[error("the run in workspace `{workspace}` still runs in another process")]
     StillRunning { workspace: WorkspaceName },
     /// Another process makes the same run.
-    #[error("the same run of flow `{flow}`, with the same parameters, is going on in workspace `{workspace}`")]
+    #[error("the same run of flow `{flow}`, with the same parameters, runs in workspace `{workspace}`")]
     UnderWay {
         flow: FlowName,
         /// The workspace of that run.
         workspace: WorkspaceName,
     },
     /// The workspace is not one of a run.
-    #[error("workspace `{workspace}` is not one of a run, so there is nothing to go on with")]
+    #[error("workspace `{workspace}` is not one of a run, so there is nothing to resume")]
     NotARun { workspace: WorkspaceName },
     /// There is no workspace of that name, so no run.
-    #[error("there is no run `{workspace}` to go on with")]
+    #[error("there is no run `{workspace}` to resume")]
     NoSuchRun { workspace: WorkspaceName },
     /// There is no run.
-    #[error("there is no run{} to go on with", of_text(flow.as_ref()))]
+    #[error("there is no run{} to resume", of_text(flow.as_ref()))]
     NoRun {
         /// The flow whose run was asked for.
         flow: Option<FlowName>,
     },
-    /// The latest run cannot go on, or has nothing to go on with.
+    /// The latest run cannot be resumed, or has nothing to resume.
     #[error(
         "the latest run{}, {latest}, {why}{}",
         of_text(flow.as_ref()),
-        next.as_deref().map_or_else(String::new, |next| format!("; the newest one that can go on is {next}"))
+        next.as_deref().map_or_else(String::new, |next| format!("; the newest one that can be resumed is {next}"))
     )]
     Latest {
         /// The flow whose run was asked for.
@@ -133,7 +178,7 @@ pub enum RunnerError {
         latest: Box<LatestRun>,
         /// What is with it.
         why: String,
-        /// The newest one that can go on.
+        /// The newest one that can be resumed.
         next: Option<Box<LatestRun>>,
     },
     /// A workspace of a run cannot be read, so that nobody knows whether it is that of the latest one.
@@ -146,7 +191,7 @@ pub enum RunnerError {
         known: Option<Box<LatestRun>>,
     },
     /// The run that is to go on was another one.
-    #[error("the run of `{flow}` in workspace `{workspace}` cannot go on: {what}")]
+    #[error("the run of `{flow}` in workspace `{workspace}` cannot be resumed: {what}")]
     OtherRun {
         workspace: WorkspaceName,
         /// The flow that began the run.
@@ -178,22 +223,7 @@ impl RunnerError {
             Self::Undecided { flow, questions } => undecided(flow, questions),
             Self::NotPinned { adapter, tool, .. } => denied("frontmatter.adapters").hint(to_permit(adapter, tool)),
             Self::NestedFlow { flow, .. } => denied("frontmatter.flows").hint(of_flow("rote flow info", flow)),
-            Self::Stopped { flow, workspace, source, log, left: Left::Doubt { doubt, kind, named: false }, .. } => {
-                let ways = if doubt.workspace == *workspace { doubt.ways() } else { doubt.ways_within(workspace) };
-                // Whatever else went wrong: the run goes on once a person has said what came of the write.
-                let kind = match source.kind() {
-                    cut_off @ (ErrorKind::Interrupted | ErrorKind::Limit) => cut_off,
-                    _ => *kind,
-                };
-                let details = json!({ "flow": flow, "workspace": workspace, "doubt": doubt, "cause": source.details(), "log": log });
-                Told::new(kind).hint(ways).log(log).details(details)
-            }
-            Self::Stopped { flow, workspace, resume, source, log, .. } => Told::new(source.kind())
-                .hint(resume.clone().unwrap_or_else(|| goes_on(source, workspace)))
-                // Nobody makes a run anew, with what it has written, because a credential was bound.
-                .refusal(source.refusal().filter(|refusal| !matches!(refusal, Refusal::Unbound(_))))
-                .log(log)
-                .details(json!({ "flow": flow, "workspace": workspace, "cause": source.details(), "log": log })),
+            Self::Stopped(stopped) => stopped.told(),
             Self::Unsettled { doubt, others, outer } => Told::new(ErrorKind::Conflict)
                 .hint(outer.as_ref().map_or_else(|| doubt.ways(), |outer| doubt.ways_within(outer)))
                 .details(json!({ "doubt": doubt, "others": others })),
@@ -323,5 +353,42 @@ fn goes_on(source: &RunError, workspace: &WorkspaceName) -> String {
         // What was away may be back.
         (None, None) if source.kind() == ErrorKind::Upstream => resume().into(),
         (None, None) => command("rote ls").option("--workspace", workspace).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rote_types::with_causes;
+
+    use super::*;
+    use crate::error::ReplayError;
+
+    fn guest(message: &str) -> RunError {
+        let (subject, message) = (String::new(), message.to_owned());
+        RunError::Guest { subject, kind: ErrorKind::General, message, hint: None }
+    }
+
+    /// The flow's own words about an error of the host: whatever they repeat of it, nothing is left out by comparing texts.
+    fn reworded(words: &str) -> RunError {
+        RunError::Because { error: Box::new(guest(words)), source: Box::new(guest("the server is away")) }
+    }
+
+    #[test]
+    fn a_stopped_run_tells_its_failure_once_and_each_cause_of_that() -> Result<(), Box<dyn Error>> {
+        for words in ["sync failed", "sync failed: the server is away"] {
+            let stopped = RunnerError::Stopped(Stopped {
+                flow: "sync".parse()?,
+                workspace: "run-1".parse()?,
+                resume: None,
+                failure: Box::new(reworded(words)),
+                log: Vec::new(),
+                left: Left::Nothing,
+                unkept: Vec::new(),
+            });
+            assert_eq!(with_causes(&stopped), format!("flow `sync` stopped: {words}: the server is away"));
+        }
+        let replayed = ReplayError::failed(reworded("sync failed"));
+        assert_eq!(with_causes(&replayed), "the flow does not replay: sync failed: the server is away");
+        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Runs and calls of which nothing is left to go on with: the workspace, its database or the tape was taken away while a write of
+//! Runs and calls of which nothing is left to resume: the workspace, its database or the tape was taken away while a write of
 //! theirs was in doubt. The journal knows the write, and of which flow and which parameters a run was.
 //!
 //! Invariant: where a tape can be read, what it and its workspace say decides; where not, the journal does.
@@ -37,7 +37,7 @@ impl Rest {
     }
 }
 
-/// Returns the writes in doubt of runs of which nothing is left to go on with, and of calls whose workspace is gone.
+/// Returns the writes in doubt of runs of which nothing is left to resume, and of calls whose workspace is gone.
 ///
 /// # Errors
 /// The journal or a workspace cannot be read.

@@ -37,7 +37,7 @@ pub fn has_tape(workspace: &Workspace) -> bool {
 }
 
 /// Whether a run stopped after it wrote, itself or by runs that it started: only who goes on with it makes none of that
-/// twice. What a nested run did belongs to the run that a person started, for as long as that can go on.
+/// twice. What a nested run did belongs to the run that a person started, for as long as that can be resumed.
 ///
 /// # Errors
 /// The workspace, that of the run which a person started, or a tape cannot be read.

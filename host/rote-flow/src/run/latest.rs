@@ -76,7 +76,7 @@ impl Runner {
         })
     }
 
-    /// Why a run cannot go on, or has nothing to go on with.
+    /// Why a run cannot be resumed, or has nothing to resume.
     fn obstacle(
         &self,
         workspace: &Workspace,
@@ -87,9 +87,9 @@ impl Runner {
         match tape::lock(workspace) {
             Ok(_free) => {}
             Err(FlowError::Run(RunnerError::StillRunning { .. })) => {
-                return Some("is still going on in another process".to_owned());
+                return Some("still runs in another process".to_owned());
             }
-            Err(error) => return Some(format!("cannot go on: {error}")),
+            Err(error) => return Some(format!("cannot be resumed: {error}")),
         }
         if ends.is_complete() {
             return Some("ended well".to_owned());
@@ -106,9 +106,9 @@ impl Runner {
             loaded.map(|(_, package)| package.digest()).map_err(|error| error.to_string())
         });
         match digest {
-            Err(why) => Some(format!("cannot go on: {why}")),
+            Err(why) => Some(format!("cannot be resumed: {why}")),
             Ok(digest) if *digest != header.sha256 => {
-                Some(format!("cannot go on: flow `{}` is not the one that began it", header.flow))
+                Some(format!("cannot be resumed: flow `{}` is not the one that began it", header.flow))
             }
             Ok(_) => None,
         }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::begin::Despite;
 use super::earlier::{self, Earlier};
 use super::{RunContext, RunRequest, Runner};
-use crate::error::{Left, RunnerError};
+use crate::error::{Left, RunnerError, Stopped};
 use crate::tape::FileTape;
 use crate::{FlowError, FlowReference, FlowStatus, Package, ParameterInput, parameter};
 
@@ -157,7 +157,7 @@ impl Nested {
                 RunnerError::Unsettled { doubt, .. }
                 | RunnerError::EndedInDoubt { doubt, .. }
                 // However deep: it may be of a run that the nested one started.
-                | RunnerError::Stopped { left: Left::Doubt { doubt, .. }, .. },
+                | RunnerError::Stopped(Stopped { left: Left::Doubt { doubt, .. }, .. }),
             ) => Some(Doubt::clone(doubt)),
             // Its guest may have put words of its own around what it was told.
             _ => self.doubt_in(workspace),

@@ -7,9 +7,9 @@ use rote_workspace::Workspace;
 use super::Running;
 use super::in_doubt::LeftInDoubt;
 use crate::FlowError;
-use crate::error::{Left, RunnerError};
+use crate::error::{Left, RunnerError, Stopped};
 
-/// The error of a run that stopped, with the command that goes on. `left` is a write in doubt; `within` says that a run that
+/// The error of a run that stopped, with the command that resumes the run. `left` is a write in doubt; `within` says that a run that
 /// it started may have been writing.
 pub(super) fn stopped(
     running: &Running,
@@ -43,15 +43,15 @@ pub(super) fn stopped(
         None => Left::Nothing,
     };
     let source = located(running, source);
-    FlowError::Run(RunnerError::Stopped {
+    FlowError::Run(RunnerError::Stopped(Stopped {
         flow: running.frontmatter.name.clone(),
         workspace: workspace.name().clone(),
         resume,
-        source: Box::new(source),
+        failure: Box::new(source),
         log: log.into_iter().map(|line| line.text).collect(),
         left,
         unkept: Vec::new(),
-    })
+    }))
 }
 
 /// The first write that happened and of which nobody knows what it answered; of a run that a call stopped, that call.

@@ -9,7 +9,7 @@ use rote_workspace::{ResponseState, Settled, Settlement, Workspace};
 use serde_json::json;
 
 use super::support::{Fixture, ordering};
-use crate::error::{PackageError, RunnerError};
+use crate::error::{Left, PackageError, RunnerError, Stopped};
 use crate::{FlowError, FlowReference, RunReport, RunRequest};
 
 /// Every answer that is none, or not all of one.
@@ -28,7 +28,7 @@ async fn stopped(fixture: &Fixture, bytes: &[u8]) -> WorkspaceName {
     let item = format!("cup{}", fixture.shop.writes());
     let error = fixture.run(&fixture.run_request(&[("item", &item)])).await.unwrap_err();
     assert!(error.to_string().contains("may have happened"), "{error}");
-    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) = error else { panic!("{error}") };
     workspace
 }
 
@@ -91,7 +91,10 @@ async fn a_write_that_may_be_made_again_is_made_once_and_not_asked_about_again()
     let before = fixture.shop.writes();
     fixture.shop.lose(b"");
     let error = go_on(&fixture, &workspace, &[(1, Settlement::Retry)]).await.unwrap_err();
-    assert!(matches!(error, FlowError::Run(RunnerError::Stopped { .. })), "the second one is lost as well: {error}");
+    assert!(
+        matches!(error, FlowError::Run(RunnerError::Stopped(Stopped { .. }))),
+        "the second one is lost as well: {error}"
+    );
     let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
     let FlowError::Run(RunnerError::Unsettled { doubt, others: 0, .. }) = &error else { panic!("{error}") };
     assert!(doubt.response > ResponseId(1) && fixture.shop.writes() == before + 1, "{doubt}");
@@ -134,7 +137,9 @@ async fn an_answer_that_stopped_a_run_decides_whether_the_write_is_repeated() {
         let head = format!("HTTP/1.1 {status}\r\n{header}connection: close\r\ncontent-length: 4");
         fixture.shop.lose(format!("{head}\r\n\r\n{{\"a\"").as_bytes());
         let error = fixture.run(&fixture.run_request(&[("item", status)])).await.unwrap_err();
-        let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{status}: {error}") };
+        let FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) = error else {
+            panic!("{status}: {error}")
+        };
         let before = fixture.shop.writes();
         let ended = go_on(&fixture, &workspace, &[]).await;
         match asked {
@@ -189,7 +194,7 @@ async fn two_processes_do_not_make_the_same_run() {
     let error = go_on(&fixture, &workspace, &[(1, Settlement::Retry)]).await.unwrap_err();
     assert!(matches!(error, FlowError::Run(RunnerError::StillRunning { .. })), "{error}");
     let error = fixture.flows.runner.latest_run(None).unwrap_err();
-    assert!(error.to_string().contains("is still going on in another process"), "{error}");
+    assert!(error.to_string().contains("still runs in another process"), "{error}");
     assert_eq!(error.kind(), ErrorKind::Conflict);
     drop(held);
     assert_eq!(fixture.flows.runner.latest_run(None).unwrap().workspace, workspace);
@@ -211,7 +216,7 @@ async fn the_latest_run_is_the_newest_one_and_of_the_flow_that_is_named() {
     let error = fixture.flows.runner.latest_run(None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     let text = error.to_string();
-    assert!(text.contains("begun 2 hours ago, ended well; the newest one that can go on is"), "{error}");
+    assert!(text.contains("begun 2 hours ago, ended well; the newest one that can be resumed is"), "{error}");
     assert_eq!(error.hint().unwrap(), format!("rote run --resume {first}"));
     fixture.remove(&"report".parse().unwrap(), true).unwrap();
     let error = fixture.flows.runner.latest_run(None).unwrap_err();
@@ -311,7 +316,7 @@ async fn what_a_run_is_asked_about_is_listed_and_nothing_else() {
                 .as_bytes(),
         );
         let error = fixture.run(&fixture.run_request(&[("item", status)])).await.unwrap_err();
-        let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
+        let FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) = error else { panic!("{error}") };
         let asked = match go_on(&fixture, &workspace, &[]).await {
             Err(FlowError::Run(RunnerError::Unsettled { doubt, others: 0, .. })) => vec![doubt.response],
             Ok(_) => Vec::new(),
@@ -380,7 +385,7 @@ async fn what_a_person_said_is_asked_again_when_the_answer_was_cleared() {
         ordering(&fixture).await;
         fixture.shop.lose(bytes);
         let error = fixture.run(&fixture.run_request(&[("item", "cup")])).await.unwrap_err();
-        let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
+        let FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) = error else { panic!("{error}") };
         let before = fixture.shop.writes();
         go_on(&fixture, &workspace, &[(1, answer())]).await.unwrap();
         let opened = Workspace::open(&fixture.home, &workspace).unwrap();
@@ -424,7 +429,7 @@ async fn a_run_whose_end_cannot_be_written_down_still_says_what_may_have_happene
         "{text}"
     );
     assert!(error.hint().unwrap().starts_with("rote run --resume run-report-"), "{error:?}");
-    assert!(matches!(error, FlowError::Run(RunnerError::Stopped { left: crate::error::Left::Doubt { .. }, .. })));
+    assert!(matches!(error, FlowError::Run(RunnerError::Stopped(Stopped { left: Left::Doubt { .. }, .. }))));
 }
 
 #[tokio::test]
@@ -457,7 +462,7 @@ async fn an_answer_that_a_later_step_needs_may_be_given_later() {
         fixture.shop.lose(bytes);
         let item = format!("cup{}", fixture.shop.writes());
         let error = fixture.run(&fixture.run_request(&[("item", &item)])).await.unwrap_err();
-        let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
+        let FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) = error else { panic!("{error}") };
         let before = fixture.shop.writes();
         for settle in [&[(1, Settlement::Done { answer: None })][..], &[]] {
             let error = go_on(&fixture, &workspace, settle).await.unwrap_err();
@@ -491,7 +496,7 @@ async fn a_write_whose_answer_is_broken_happened_and_gets_the_answer_that_a_pers
         let hint = error.hint().unwrap();
         assert!(hint.contains("--done @1 --answer JSON") && !hint.contains("makes the call again"), "{hint}");
     }
-    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) = error else { panic!("{error}") };
     let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
     assert!(error.hint().unwrap().contains("--done @1 --answer JSON"), "{error}: {:?}", error.hint());
     for settlement in [Settlement::Retry, Settlement::Skip, Settlement::Done { answer: None }] {

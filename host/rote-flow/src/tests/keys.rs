@@ -9,7 +9,7 @@ use rote_workspace::{Settled, Settlement, Workspace};
 use serde_json::json;
 
 use super::support::{Fixture, SHOP, id};
-use crate::error::RunnerError;
+use crate::error::{RunnerError, Stopped};
 use crate::{FlowError, RunReport, RunRequest};
 
 /// A flow `report` that creates an order and reads one, of an API that takes keys.
@@ -30,7 +30,7 @@ async fn stopped(fixture: &Fixture) -> WorkspaceName {
     fixture.shop.lose_times(b"", 3);
     let error = fixture.run(&fixture.run_request(&[("item", "cup")])).await.unwrap_err();
     assert!(error.to_string().contains("with the idempotency key"), "{error}");
-    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) = error else { panic!("{error}") };
     workspace
 }
 
@@ -76,7 +76,7 @@ async fn however_often_it_is_lost_it_is_one_write() {
     for round in 1..=3 {
         fixture.shop.lose_times(b"HTTP/1.1 409 Conflict\r\nconnection: close\r\ncontent-length: 0\r\n\r\n", 3);
         let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-        assert!(matches!(error, FlowError::Run(RunnerError::Stopped { .. })), "a 409 says nothing: {error}");
+        assert!(matches!(error, FlowError::Run(RunnerError::Stopped(Stopped { .. }))), "a 409 says nothing: {error}");
         assert_eq!(arrived(&fixture), (3 + 3 * round, 1));
         let doubts = Workspace::open(&fixture.home, &workspace).unwrap().doubts(10).unwrap();
         assert_eq!(doubts.len(), 1, "only the newest is in doubt: {doubts:?}");
@@ -162,7 +162,7 @@ async fn placing(member: &str) -> Fixture {
 async fn lost(fixture: &Fixture) -> WorkspaceName {
     fixture.shop.lose(b"");
     let error = fixture.run(&fixture.run_request(&[("item", "cup"), ("key", "k2")])).await.unwrap_err();
-    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) = error else { panic!("{error}") };
     workspace
 }
 
@@ -295,7 +295,7 @@ async fn a_write_that_is_repeated_is_one_write_of_the_budget() {
     let one = |request| RunRequest { limits: RunLimits { writes: 1, ..RunLimits::default() }, ..request };
     fixture.shop.lose_times(b"", 3);
     let error = fixture.run(&one(fixture.run_request(&[("item", "cup")]))).await.unwrap_err();
-    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) = error else { panic!("{error}") };
     let resume = |settle| {
         let resume = Some(workspace.clone());
         one(RunRequest { flow: None, resume, settle, ..fixture.run_request(&[]) })

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::tale::{Tale, notes, open, steps};
-use crate::error::RunnerError;
+use crate::error::{RunnerError, Stopped};
 use crate::{Crystallized, FlowError, RunRequest};
 
 fn page(ids: &[u64], next: &Value) -> Value {
@@ -195,7 +195,7 @@ async fn a_run_reads_all_pages_that_there_are_now_and_goes_on_between_them() {
     shop.says(200, page(&[], &json!("tok-3c")));
     shop.says(422, json!({"error": {"message": "not now"}}));
     let error = tale.fixture.run(&tale.fixture.run_request(&[])).await.unwrap_err();
-    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = &error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) = &error else { panic!("{error}") };
     let last = "GET /issues?project=atlas&page_size=2&page_token=tok-3c";
     assert_eq!(shop.log()[sent..].last().map(String::as_str), Some(last));
 

@@ -9,7 +9,7 @@ use rote_workspace::Workspace;
 use serde_json::json;
 
 use super::support::{Fixture, SHOP, id};
-use crate::error::{PinError, RunnerError};
+use crate::error::{PinError, RunnerError, Stopped};
 use crate::{FlowError, FlowInfo, FlowReference, Package, RunRequest, Runner, RunnerParts};
 
 /// Lists the orders of an owner, gets the first, returns its price.
@@ -128,7 +128,7 @@ async fn a_write_that_needs_a_person_stops_the_run_and_is_resumed_without_repeat
     let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
     assert_eq!(error.kind().exit_code(), 5, "{error}");
     assert_eq!(fixture.shop.log()[sent..], [r#"POST /orders {"item":"pen"}"#]);
-    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = &error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) = &error else { panic!("{error}") };
     let hint = error.hint().unwrap();
     let token = hint.rsplit(' ').next().unwrap().to_owned();
     assert!(hint.starts_with(&format!("rote run --resume {workspace} --confirm ")), "{hint}");
@@ -148,7 +148,7 @@ async fn a_step_that_fails_stops_the_run_and_names_the_workspace() {
     fixture.crystallize(&[("id", None)]).await.unwrap();
     let error = fixture.run(&fixture.run_request(&[("id", "404")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Upstream, "{error}");
-    assert!(matches!(error, FlowError::Run(RunnerError::Stopped { .. })));
+    assert!(matches!(error, FlowError::Run(RunnerError::Stopped(Stopped { .. }))));
     let error = fixture.run(&fixture.run_request(&[("id", "four")])).await.unwrap_err();
     assert!(error.to_string().contains("must be integer, not `four`"), "{error}");
 }

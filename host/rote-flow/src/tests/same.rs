@@ -7,7 +7,7 @@ use rote_workspace::{Settlement, Workspace};
 use serde_json::json;
 
 use super::support::{Fixture, name, ordering};
-use crate::error::RunnerError;
+use crate::error::{RunnerError, Stopped};
 use crate::{FlowError, FlowReference, RunRequest};
 
 async fn run(fixture: &Fixture, item: &str) -> Result<(), FlowError> {
@@ -19,7 +19,7 @@ async fn stopped(fixture: &Fixture, item: &str, status: &str) -> WorkspaceName {
     let head = format!("HTTP/1.1 {status}\r\nlocation: /there\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
     fixture.shop.lose(if status.is_empty() { b"" } else { head.as_bytes() });
     match run(fixture, item).await.unwrap_err() {
-        FlowError::Run(RunnerError::Stopped { workspace, .. }) => workspace,
+        FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) => workspace,
         other => panic!("{other}"),
     }
 }
@@ -189,7 +189,7 @@ async fn a_run_of_which_nothing_is_left_is_told_of_by_the_journal() {
             gone = doubt.workspace_id.clone();
             let settle = gone.iter().fold(settle, |settle, id| format!("{settle} --workspace-id {id}"));
             assert!(hint.contains(&format!("{settle} --retry @1")), "{hint}");
-            assert!(!hint.contains("--resume"), "there is nothing to go on with: {hint}");
+            assert!(!hint.contains("--resume"), "there is nothing to resume: {hint}");
         }
         let other = fixture.flows.runner.dry_run(&fixture.run_request(&[("item", "mug")])).await.unwrap();
         if lost != "run.jsonl" {

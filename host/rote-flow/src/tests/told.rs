@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::reckoned::{answered, articles, words};
 use super::tale::{Tale, notes, open, steps};
-use crate::error::RunnerError;
+use crate::error::{RunnerError, Stopped};
 use crate::{FlowError, Package, RunReport, RunRequest};
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn a_read_that_failed_in_each_attempt_is_made_again_in_the_next_one() {
     for (number, status) in [(1, 500), (2, 503), (3, 500)] {
         tale.fixture.shop.says(status, json!({"error": "busy"}));
         let (ran, sent) = run(&tale, &[], &request).await;
-        let FlowError::Run(RunnerError::Stopped { workspace, .. }) = ran.unwrap_err() else {
+        let FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) = ran.unwrap_err() else {
             panic!("attempt {number}")
         };
         assert_eq!(sent, ["GET"], "attempt {number}");
@@ -213,7 +213,7 @@ async fn a_run_that_waited_in_vain_reads_again_when_it_is_resumed() {
         error.to_string().contains("step `s2` waited in vain: `.status == \"ready\"` was not so in 2 calls"),
         "{error}"
     );
-    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Stopped(Stopped { workspace, .. })) = error else { panic!("{error}") };
     let again = RunRequest { resume: Some(workspace), ..RunRequest::default() };
     let (ran, sent) = run(&tale, &["failed"], &again).await;
     assert_eq!((sent, ran.unwrap_err().kind()), (vec!["GET".to_owned()], ErrorKind::Upstream));
