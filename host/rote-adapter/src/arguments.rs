@@ -11,10 +11,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Draft, Validator};
+use jsonschema::{Draft, ValidationError, Validator};
 use rote_types::{Tool, did_you_mean, is_type, nearest, types_of, whole_numbers};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+
+use crate::moment;
 
 /// Most problems that are listed.
 const MAX_PROBLEMS: usize = 16;
@@ -80,13 +82,16 @@ impl Validators {
         let validator = self.validator(tool, name, schema)?;
         let error = validator.validate(value).err()?;
         let place = error.instance_path().to_string();
-        if place.is_empty()
+        let no_moment = no_moment(&error);
+        if no_moment.is_none()
+            && place.is_empty()
             && matches!(error.kind(), ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. })
         {
             return Some(problem(name, shorten(&no_form(&tool.input_schema, name, schema, value))));
         }
         let place = if place.is_empty() { String::new() } else { format!(" at `{place}`") };
-        Some(problem(name, shorten(&format!("does not fit{place}: {error}"))))
+        let why = no_moment.map_or_else(|| error.to_string(), str::to_owned);
+        Some(problem(name, shorten(&format!("does not fit{place}: {why}"))))
     }
 
     fn validator(&self, tool: &Tool, name: &str, schema: &Value) -> Option<Arc<Validator>> {
@@ -134,7 +139,19 @@ fn build(root: &Value, schema: &Value) -> Option<Validator> {
         }
     }
     // Offline is the default here: the crate is built without a retriever, so a foreign reference fails.
-    jsonschema::options().with_draft(Draft::Draft202012).build(&document).ok()
+    let options = jsonschema::options().with_draft(Draft::Draft202012);
+    options.with_keyword(moment::FORMAT, |_, format, _| Ok(moment::check(format))).build(&document).ok()
+}
+
+/// What is wrong with a moment, also where other forms than one are allowed beside it.
+fn no_moment<'e>(error: &'e ValidationError<'_>) -> Option<&'e str> {
+    match error.kind() {
+        ValidationErrorKind::Custom { keyword, message } if keyword == moment::FORMAT => Some(message),
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            context.iter().flatten().find_map(no_moment)
+        }
+        _ => None,
+    }
 }
 
 /// Says of a value that fits none of several forms which ones there are.
@@ -173,6 +190,7 @@ fn plain_check(schema: &Value, value: &Value) -> Option<bool> {
     for (keyword, constraint) in keywords {
         match keyword.as_str() {
             "type" => types = Some(constraint),
+            moment::FORMAT if value.is_string() && moment::is_moment(constraint) => return None,
             "description" | "title" | "default" | "example" | "examples" | "deprecated" | "format" | "readOnly"
             | "writeOnly" | "$comment" => {}
             extension if extension.starts_with("x-") => {}
@@ -364,6 +382,34 @@ mod tests {
 
     fn problems(tool: &Tool, arguments: Value) -> Vec<String> {
         Validators::default().check(tool, &arguments).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_day_that_there_is_not_is_refused_by_the_name_of_the_argument() {
+        let event = tool(json!({
+            "properties": {
+                "due": {"type": "string", "format": "date", "description": "until when"},
+                "at": {"type": ["string", "null"], "format": "date-time"},
+                "ends": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/Day"}]},
+                "slots": {"type": "array", "items": {"type": "object", "properties": {"from": {"type": "string", "format": "time"}}}},
+                "mail": {"type": "string", "format": "email", "maxLength": 40},
+                "text": {"type": "string"}
+            },
+            "$defs": {"Day": {"type": "string", "format": "date"}}
+        }));
+        let cases = [
+            (json!({"due": "2026-02-31"}), "`due` does not fit: 2026-02-31 is not a day of the calendar"),
+            (json!({"at": "2025-02-29T10:00:00Z"}), "`at` does not fit: 2025-02-29 is not a day of the calendar"),
+            (json!({"ends": "2026-04-31"}), "`ends` does not fit: 2026-04-31 is not a day of the calendar"),
+            (json!({"slots": [{"from": "25:00"}]}), "`slots` does not fit at `/0/from`: 25:00 is not a time of day"),
+            (json!({"due": 7}), "`due` is a number, expected `string`"),
+        ];
+        for (arguments, expected) in cases {
+            assert_eq!(problems(&event, arguments.clone()), [expected], "{arguments}");
+        }
+        let fits = json!({"due": "2028-02-29", "at": null, "ends": "next week", "slots": [{"from": "24:00"}],
+            "mail": "nobody", "text": "2026-02-31"});
+        assert!(problems(&event, fits).is_empty());
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod inherit;
 mod install;
 mod look;
 mod make;
+mod moment;
 mod opened;
 mod package;
 mod registry;
