@@ -384,7 +384,10 @@ impl Session {
     }
 
     /// Returns the id that a person means, of an adapter that is installed, damaged or not.
-    fn installed(&self, text: &str) -> Result<AdapterId, AppError> {
+    ///
+    /// # Errors
+    /// `NotFound` when it is not installed.
+    pub fn installed(&self, text: &str) -> Result<AdapterId, AppError> {
         let (adapters, id) = (self.host.adapters()?, self.adapter_id(text)?);
         if !adapters.ids()?.contains(&id) {
             adapters.open(&id)?;

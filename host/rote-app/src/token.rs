@@ -141,15 +141,21 @@ impl Session {
         Ok(self.host.vault()?.list()?)
     }
 
+    /// Returns what is stored under a name, without its value.
+    ///
+    /// # Errors
+    /// `NotFound` when there is nothing.
+    pub fn token_info(&self, name: &str) -> Result<TokenInfo, AppError> {
+        self.tokens()?.into_iter().find(|info| info.name == name).ok_or_else(|| no_token(name))
+    }
+
     /// Removes a credential with what it is bound to.
     ///
     /// # Errors
     /// `NotFound` when there is none.
     pub fn token_delete(&self, name: &str, consent: Consent) -> Result<(), AppError> {
+        self.token_info(name)?;
         let vault = self.host.vault()?;
-        if !vault.list()?.iter().any(|info| info.name == name) {
-            return Err(no_token(name));
-        }
         self.change(Change::TokenDeleted, consent, json!({ "name": name }), || {
             if vault.delete(name)? { Ok(()) } else { Err(no_token(name)) }
         })

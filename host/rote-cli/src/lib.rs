@@ -65,7 +65,8 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
         let report = Report::new(json!({ "version": VERSION }), format!("rote {VERSION}"));
         return ended(ui.show(&report), &mut ui);
     }
-    let outcome = parse(words, environment.columns).and_then(|cli| {
+    let columns = environment.columns.filter(|_| !ui.json);
+    let outcome = parse(words, columns).and_then(|cli| {
         let (sends, verbose) = (cli.command.sends(), cli.global.verbose > 0);
         let trusted = trust_notes(&environment);
         let said = cli.command.is_checkup() || (sends && verbose);

@@ -9,6 +9,9 @@ use std::ffi::OsString;
 /// Global flags that take a value of their own.
 const WITH_VALUE: [&str; 3] = ["--home", "--workspace", "-w"];
 
+/// Global flags that say how something is shown.
+const SHOWN: [&str; 2] = ["--json", "--no-color"];
+
 /// The suffixes of shorthand verbs, longest first, with the command that each stands for.
 const SHORTHANDS: [(&str, &str); 3] = [("_batch_call", "batch"), ("_probe", "probe"), ("_call", "call")];
 
@@ -21,11 +24,17 @@ pub fn rewrite(words: Vec<OsString>, known: &dyn Fn(&str) -> bool) -> Vec<OsStri
     let Some(word) = words[at].to_str().map(str::to_owned) else {
         return words;
     };
-    if word == "help" && at + 1 == words.len() {
-        // The first screen; what stands behind it is asked for by `--help`.
-        return words.into_iter().map(|word| if word == "help" { "-h".into() } else { word }).collect();
-    }
     let mut rewritten = words;
+    if word == "help" {
+        // How it is shown was read of all words; to the parser such a word would be the name of a command here.
+        let named = rewritten.split_off(at + 1);
+        rewritten.extend(named.into_iter().filter(|word| !SHOWN.iter().any(|flag| word == flag)));
+        if at + 1 == rewritten.len() {
+            // The first screen; what stands behind it is asked for by `--help`.
+            rewritten[at] = "-h".into();
+        }
+        return rewritten;
+    }
     if let Some(replacement) = expand(&word, known) {
         rewritten.splice(at..=at, replacement.into_iter().map(OsString::from));
     }
@@ -112,6 +121,9 @@ mod tests {
         check("help", "-h");
         check("--json help", "--json -h");
         check("help call", "help call");
+        check("help --json", "-h");
+        check("--json help flow --no-color new", "--json help flow new");
+        check("help --jsno", "help --jsno");
     }
 
     #[test]

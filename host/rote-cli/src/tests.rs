@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use crate::demo::{DOCUMENT, TrackerServer};
 use crate::environment::{Environment, Input};
 
+mod asked;
 mod completion;
 mod flows;
 mod hints;

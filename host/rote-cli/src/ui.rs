@@ -174,6 +174,10 @@ impl<'a> Ui<'a> {
     pub fn fail(&mut self, error: &CliError) {
         match error {
             CliError::BrokenPipe => {}
+            CliError::Words(words) if !words.use_stderr() && self.json => {
+                let help = json!({ "help": words.to_string() });
+                let _unread = self.envelope(&json!({ "schema": 1, "ok": true, "data": help }));
+            }
             CliError::Words(words) if !words.use_stderr() => {
                 let text = if self.colour { words.render().ansi().to_string() } else { words.to_string() };
                 // All but the line of usage fits already.

@@ -52,6 +52,8 @@ impl Allow {
             let text = format!("{} may send credentials unencrypted to {}", self.id, origins.join(", "));
             return Ok(Report::new(json!({ "adapter": self.id, "cleartext": origins }), text));
         };
+        let session = context.session()?;
+        session.installed(&self.id)?;
         let port = self.port.map(|port| format!(" port {port}")).unwrap_or_default();
         let question = format!("let `{}` reach {cidr}{port}?", self.id);
         let mut command = head().option("--cidr", cidr);
@@ -59,7 +61,7 @@ impl Allow {
             command = command.option("--port", port);
         }
         let consent = self.yes.agree(context, ui, &question, reason(command))?;
-        let allowed = context.session()?.allow(&self.id, cidr, self.port, &self.reason, consent)?;
+        let allowed = session.allow(&self.id, cidr, self.port, &self.reason, consent)?;
         let text = format!("{} may reach {}", self.id, allowed);
         Ok(Report::new(json!({ "adapter": self.id, "allowed": allowed }), text))
     }

@@ -21,9 +21,11 @@ pub struct Remove {
 
 impl Remove {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
-        let question = format!("remove the adapter `{}` with its policies and logs?", self.id);
-        let consent = self.yes.agree(context, ui, &question, command("rote adapter remove").argument(&self.id))?;
-        let id = context.session()?.adapter_remove(&self.id, consent)?;
+        let session = context.session()?;
+        let id = session.installed(&self.id)?;
+        let question = format!("remove the adapter `{id}` with its policies and logs?");
+        let consent = self.yes.agree(context, ui, &question, command("rote adapter remove").argument(&id))?;
+        let id = session.adapter_remove(id.as_str(), consent)?;
         Ok(Report::new(json!({ "removed": id }), format!("removed {id}")))
     }
 }

@@ -38,9 +38,11 @@ enum Key {
 
 impl Set {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let session = context.session()?;
+        session.installed(&self.id)?;
         // Only a credential is granted; where it would go is shown, and nowhere else it goes.
         let binding = match self.key {
-            Key::Credential => context.session()?.adapter_binding(&self.id)?,
+            Key::Credential => session.adapter_binding(&self.id)?,
             _ => None,
         };
         let (question, key) = match self.key {
@@ -61,17 +63,17 @@ impl Set {
         let consent = self.yes.agree(context, ui, &question, command)?;
         match self.key {
             Key::BaseUrl => {
-                let adapter = context.session()?.set_base_url(&self.id, &self.value, consent)?;
+                let adapter = session.set_base_url(&self.id, &self.value, consent)?;
                 let text = format!("{}: base url is {}", adapter.id, base_url(adapter.base_url.as_deref()));
                 Ok(Report::new(&adapter, text))
             }
             Key::Server => {
-                let all = context.session()?.set_server(&self.id, &self.value, consent)?;
+                let all = session.set_server(&self.id, &self.value, consent)?;
                 let text = format!("{} goes to\n  {}", self.id, destinations(&all).join("\n  "));
                 Ok(Report::new(json!({ "adapter": self.id, "destinations": all }), text))
             }
             Key::Credential => {
-                let set = context.session()?.set_credential(&self.id, &self.value, binding.as_ref(), consent)?;
+                let set = session.set_credential(&self.id, &self.value, binding.as_ref(), consent)?;
                 let bound = match set.bindings.as_slice() {
                     [] => String::new(),
                     all => format!("\nbound to {}", bindings(all)),
@@ -80,7 +82,7 @@ impl Set {
                 Ok(Report::new(&set, text))
             }
             Key::IdempotencyHeader => {
-                let keys = context.session()?.set_idempotency_header(&self.id, &self.value, consent)?;
+                let keys = session.set_idempotency_header(&self.id, &self.value, consent)?;
                 let said = Some(idempotency(&keys)).filter(|said| !said.is_empty());
                 let text = format!("{}: idempotency keys: {}", self.id, said.as_deref().unwrap_or("none declared"));
                 Ok(Report::new(json!({ "adapter": self.id, "idempotency": keys }), text))

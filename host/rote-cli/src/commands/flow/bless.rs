@@ -102,9 +102,13 @@ pub struct Unbless {
 
 impl Unbless {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
-        let question = format!("take the blessing of `{}` back?", self.flow);
-        let consent = self.yes.agree(context, ui, &question, command("rote flow unbless").argument(&self.flow))?;
-        let was = context.session()?.unbless(&self.flow.parse()?, consent)?;
+        let (session, flow) = (context.session()?, self.flow.parse()?);
+        let is_blessed = session.host().blessings()?.has_blessing(&flow)?;
+        let was = is_blessed && {
+            let question = format!("take the blessing of `{flow}` back?");
+            let unbless = command("rote flow unbless").argument(&flow);
+            session.unbless(&flow, self.yes.agree(context, ui, &question, unbless)?)?
+        };
         let text = if was { "is no longer blessed" } else { "was not blessed" };
         Ok(Report::new(json!({ "flow": self.flow, "was_blessed": was }), format!("{} {text}", self.flow)))
     }

@@ -20,10 +20,12 @@ pub struct Delete {
 
 impl Delete {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let session = context.session()?;
+        session.token_info(&self.name)?;
         let question = format!("delete the credential `{}`?", self.name);
         let command = command("rote token delete").argument(&self.name);
         let consent = self.yes.agree(context, ui, &question, command)?;
-        context.session()?.token_delete(&self.name, consent)?;
+        session.token_delete(&self.name, consent)?;
         Ok(Report::new(json!({ "deleted": self.name }), format!("deleted {}", self.name)))
     }
 }

@@ -30,6 +30,7 @@ impl Get {
         let (value, source) = if !self.reveal {
             session.token_get(&self.name)?
         } else {
+            session.token_get(&self.name)?;
             let question = format!("print the value of `{}` here?", self.name);
             let command = command("rote token get").argument(&self.name).plain("--reveal");
             session.token_reveal(&self.name, self.yes.agree(context, ui, &question, command)?)?
