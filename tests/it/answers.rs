@@ -117,7 +117,8 @@ fn a_refused_credential_is_named_and_so_is_a_missing_one() {
     assert!(run.stderr.contains("\nrote token bind FILES_TOKEN files # "), "{run}");
     let run = home.rote(&["call", "files", "bare"]);
     let new = run.stderr.lines().find(|line| line.starts_with("hint: rote adapter new files ")).unwrap();
-    assert!(new.contains("files.json --bearer-token FILES_TOKEN --yes # no credential was sent"), "{run}");
+    assert!(new.contains("files.json --base-url http://127.0.0.1:"), "{run}");
+    assert!(new.contains(" --bearer-token FILES_TOKEN --yes # no credential was sent"), "{run}");
     let run =
         home.invocation(&["token", "set", "FILES_TOKEN", "--stdin", "--yes"]).input("qz7-vault-of-files-4417").run();
     assert_eq!(run.code, 0, "{run}");

@@ -26,6 +26,7 @@ mod flow_life;
 mod full_disk;
 mod going_on;
 mod guard;
+mod hints;
 #[cfg(unix)]
 mod interrupted;
 mod jobs;

@@ -90,7 +90,12 @@ fn names_of_a_description_are_neither_options_nor_paths() {
 
 /// Every line that is a command, of all that was printed.
 fn commands(run: &Run) -> Vec<String> {
-    let lines = run.stdout.lines().chain(run.stderr.lines()).map(|line| {
+    commands_of(&format!("{}\n{}", run.stdout, run.stderr))
+}
+
+/// The same of a text.
+pub(crate) fn commands_of(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| {
         let line = line.trim_start();
         ["hint: ", "next: ", "fix: "].iter().find_map(|label| line.strip_prefix(label)).unwrap_or(line)
     });

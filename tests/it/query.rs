@@ -78,6 +78,8 @@ fn the_schema_of_a_response_is_a_json_schema() {
               },
               "required": ["total","items","next","tags"]
             }
+            --- stderr
+            next: rote query @1 --body # is shorter
         "#]],
     );
 }

@@ -1,6 +1,6 @@
 //! What somebody new met in the first hour, each named by its row in the list of what hurt: what is printed now.
 //!
-//! Elsewhere: row 9 (`interrupted::a_time_limit_ends_a_call_a_batch_and_a_message`), 10
+//! Elsewhere: rows 11 and 12 (`guard`), 25 (`rote_cli::tests::workspaces`), 31 (`rote bench` measures the first query of a fresh home), row 9 (`interrupted::a_time_limit_ends_a_call_a_batch_and_a_message`), 10
 //! (`pasted::every_way_out_of_a_doubt_works_in_another_folder_with_an_empty_environment`), 41
 //! (`interrupted::an_interrupted_run_names_itself_and_is_asked_about`), 15 (`call::an_answer_is_one_short_block`),
 //! 20 (`pages::an_archive_that_a_read_is_redirected_to_is_written_to_a_file`), 21 (`pages::a_list_is_read_to_its_end_and_kept_as_one_document`,
@@ -10,7 +10,7 @@
 //! (`call::an_argument_is_typed_a_value_a_file_or_a_text`), 47 (`call::whoever_watches_sees_the_request_the_verdicts_and_the_time`), 50 also
 //! (`first_hour`).
 
-use rote_testkit::TestHome;
+use rote_testkit::{FakeApi, Script, TestHome};
 use serde_json::{Value, json};
 
 use crate::interrupted::send;
@@ -213,6 +213,105 @@ fn row_38_a_home_that_takes_nothing_can_be_read() {
     for (words, output) in read {
         assert!(output.status.success() && !output.stdout.is_empty(), "{words:?}: {output:?}");
     }
+}
+
+/// An API with so many reads, an upload, and two ways to authenticate.
+fn many(home: &TestHome, url: &str, reads: usize) {
+    let ok = || json!({ "200": { "description": "ok" } });
+    let mut paths: serde_json::Map<String, Value> = (0..reads)
+        .map(|n| (format!("/a{n}"), json!({ "get": { "operationId": format!("read{n}"), "responses": ok() } })))
+        .collect();
+    let file =
+        json!({ "type": "object", "properties": { "file": { "type": "string" }, "purpose": { "type": "string" } } });
+    let body = json!({ "content": { "multipart/form-data": { "schema": file } } });
+    paths.insert(
+        "/files".to_owned(),
+        json!({ "post": { "operationId": "upload", "requestBody": body, "responses": ok() } }),
+    );
+    // A list of names, bare or in an object, as GitHub takes labels.
+    let names = json!({ "type": "array", "items": { "type": "string" } });
+    let either = json!({ "oneOf": [{ "type": "object", "properties": { "labels": names.clone() } }, names, { "type": "string" }] });
+    let body = json!({ "content": { "application/json": { "schema": either } } });
+    paths.insert(
+        "/labels".to_owned(),
+        json!({ "post": { "operationId": "label", "requestBody": body, "responses": ok() } }),
+    );
+    let schemes =
+        json!({ "basic": { "type": "http", "scheme": "basic" }, "bearer": { "type": "http", "scheme": "bearer" } });
+    let document = json!({ "openapi": "3.0.3", "info": { "title": "Many", "version": "1" }, "paths": paths,
+        "security": [{ "basic": [] }, { "bearer": [] }], "components": { "securitySchemes": schemes } });
+    home.file("many.json", document.to_string());
+    says(
+        home,
+        &["adapter", "new", "many", "many.json", "--base-url", url, "-y"],
+        0,
+        &["next: rote token set MANY_TOKEN"],
+    );
+    says(home, &["init", "w"], 0, &[]);
+}
+
+#[test]
+fn row_16_both_forms_list_as_many_tools() {
+    let home = home();
+    many(&home, "http://127.0.0.1:9", 40);
+    let listed = |words: &[&str]| {
+        let data = home.data(words);
+        (data["tools"].as_array().unwrap().len(), data["tools_total"].clone())
+    };
+    assert_eq!(listed(&["adapter", "info", "many"]), (30, json!(42)));
+    assert_eq!(listed(&["adapter", "info", "many", "--all"]), (42, json!(42)));
+    let rows = |words: &[&str]| home.rote(words).stdout.lines().filter(|line| line.contains("  GET  ")).count();
+    says(&home, &["adapter", "info", "many"], 0, &["… 12 tools more; --all lists them"]);
+    assert_eq!((rows(&["adapter", "info", "many"]), rows(&["adapter", "info", "many", "--all"])), (29, 40));
+}
+
+#[test]
+fn row_19_22_and_29_an_argument_is_that_of_the_one_object_a_credential_has_one_name_and_a_file_is_a_file() {
+    let api = FakeApi::start(|_| Script::Json(200, json!({})));
+    let home = home();
+    many(&home, &api.url(), 1);
+    // What is missing is what the install named.
+    says(
+        &home,
+        &["call", "many", "read0"],
+        4,
+        &["there is no value for `MANY_TOKEN`", "hint: rote token set MANY_TOKEN"],
+    );
+    says(&home, &["token", "set", "MANY_TOKEN", "value-of-many-0123456789", "--yes"], 0, &[]);
+    says(&home, &["call", "many", "label", "labels=bug", "labels=urgent"], 0, &[]);
+    let sent = api.received().last().unwrap().body.clone();
+    assert_eq!(serde_json::from_slice::<Value>(&sent).unwrap(), json!({ "labels": ["bug", "urgent"] }));
+    home.file("notes.md", "# Notes\n");
+    says(&home, &["call", "many", "upload", "file=@notes.md", "purpose=x"], 0, &[]);
+    let sent = String::from_utf8(api.received().last().unwrap().body.clone()).unwrap();
+    assert!(sent.contains("name=\"file\"; filename=\"notes.md\"") && sent.contains("# Notes"), "{sent}");
+    assert!(sent.contains("name=\"purpose\"\r\n"), "{sent}");
+}
+
+#[test]
+fn row_30_what_was_recorded_is_the_default_of_a_parameter_that_says_so() {
+    let (home, _server) = tracker();
+    let plain = ["--answer", "pick:s2/number=position", "--param", "body"];
+    look(&home, &plain);
+    says(&home, &["run", "look", "project=atlas"], 2, &["parameter `body` is missing"]);
+    let again = ["flow", "template", "create", "-w", "w", "--name", "look", "--param", "project=atlas", "--force"];
+    says(&home, &[&again[..], &plain, &["--default", "body"]].concat(), 0, &[]);
+    says(&home, &["run", "look", "project=atlas"], 0, &["\"body\": \"Seen.\""]);
+    says(&home, &["run", "look", "project=atlas", "body=New."], 0, &["\"body\": \"New.\""]);
+}
+
+#[test]
+fn row_32_and_35_a_tool_is_shown_whole_and_a_long_body_is_cut_on_a_terminal_only() {
+    let (home, _server) = tracker();
+    let described = home.rote(&["describe", "tracker", "listIssues"]);
+    assert!(described.stdout.contains("  per_page  integer; default 30; at least 1; at most 100\n"), "{described}");
+    assert_eq!(home.rote(&["call", "tracker", "listIssues", "--help"]).stdout, described.stdout);
+    says(&home, &["call", "tracker", "listIssues", "project=atlas"], 0, &[]);
+    let whole = home.rote(&["@1", "."]).stdout;
+    assert!(whole.lines().count() > 300 && !whole.contains("more lines"), "{whole}");
+    let shown = on_columns(&home.invocation(&["@1", "."]), 120);
+    assert!(shown.lines().count() <= 102 && shown.contains("more lines; all: rote query @1 --body"), "{shown}");
+    assert!(on_columns(&home.invocation(&["@1", ".[0].title"]), 120).starts_with('"'));
 }
 
 #[test]

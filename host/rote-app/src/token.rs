@@ -2,6 +2,7 @@
 
 use rote_adapter::Adapter;
 use rote_govern::Redactor;
+use rote_govern::reach::installs_again;
 use rote_types::{AdapterId, ErrorKind, command};
 use rote_vault::{Binding, TokenInfo, TokenMeta, TokenSource};
 use secrecy::{ExposeSecret, SecretString};
@@ -182,9 +183,7 @@ impl Session {
                     command("rote token bind").argument(first).argument(id)
                 },
             ),
-            None => {
-                error.with_hint(command("rote adapter new").argument(id).plain("SPEC").option("--bearer-token", name))
-            }
+            None => error.with_hint(installs_again(adapter.manifest()).option("--bearer-token", name)),
         })
     }
 

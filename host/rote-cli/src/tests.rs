@@ -16,7 +16,6 @@ use crate::environment::{Environment, Input};
 mod asked;
 mod completion;
 mod flows;
-mod hints;
 mod shown;
 mod workspaces;
 

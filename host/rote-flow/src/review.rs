@@ -137,7 +137,10 @@ fn by_id(answers: &[(String, String)], questions: &[FlowQuestion]) -> Result<BTr
             Err(_) => Some(question.clone()),
         };
         let Some(id) = id else {
-            let message = format!("there is not a question {question}; it has {}", questions.len());
+            let asked = questions.iter().enumerate().map(|(at, one)| format!("{} (`{}`)", at + 1, one.id));
+            let asked: Vec<String> = asked.collect();
+            let asked = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
+            let message = format!("there is not a question {question}; asked: {asked}");
             return Err(FlowError::Usage { message });
         };
         found.insert(id, answer.clone());

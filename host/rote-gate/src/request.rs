@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use rote_govern::egress::{Route, Target, match_url};
 use rote_govern::idempotency::key_header;
+use rote_govern::reach::installs_again;
 use rote_govern::{folded, same_field};
 use rote_request::COOKIE_PARAMETER_HEADER;
 use rote_types::{AuthKind, CallLimits, Tool, command};
@@ -167,8 +168,7 @@ pub(crate) fn add_headers(claimed: &mut ClaimedRequest, invocation: &Invocation)
 
 /// What is typed stands in histories and prompts; the vault gives the value to this adapter and its origin only.
 fn typed_credential(invocation: &Invocation, name: &str) -> GateError {
-    let (id, source) = (&invocation.adapter.id, &invocation.adapter.spec_source);
-    let new = command("rote adapter new").argument(id).argument(source).plain("--api-key-header");
+    let new = installs_again(&invocation.adapter).plain("--api-key-header");
     GateError::Denied {
         rule: "request.header".to_owned(),
         message: format!("header `{}` carries a credential, which comes from the vault", shown(name)),

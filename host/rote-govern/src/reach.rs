@@ -12,6 +12,17 @@ use url::Url;
 
 use crate::egress::EgressRefusal;
 
+/// The command that installs an adapter again from where it came from, without what else was typed with it: a base URL that
+/// a person gave it stays.
+#[must_use]
+pub fn installs_again(manifest: &Manifest) -> CommandLine {
+    let new = command("rote adapter new").argument(&manifest.id).argument(&manifest.spec_source);
+    match manifest.base_url.as_ref().filter(|_| manifest.base_url_typed) {
+        Some(url) => new.option("--base-url", url),
+        None => new,
+    }
+}
+
 /// What is known of one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]

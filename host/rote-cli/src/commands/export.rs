@@ -7,7 +7,7 @@ use rote_app::{CrystallizeRequest, ParamSpec};
 use rote_types::command;
 use serde_json::json;
 
-use super::flow::answered;
+use super::flow::{ANSWER, answered};
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::units::plural;
@@ -52,7 +52,7 @@ impl Export {
         let session = context.session()?;
         let request = CrystallizeRequest {
             params: self.params,
-            answers: answered(&self.answers)?,
+            answers: answered(&self.answers, ANSWER)?,
             description: self.description,
             tags: self.tags,
             force: self.force,

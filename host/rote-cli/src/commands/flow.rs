@@ -25,7 +25,7 @@ mod validate;
 pub(super) use author::language;
 use clap::Subcommand;
 pub(super) use derive::Decompile;
-pub(super) use template::answered;
+pub(super) use template::{ANSWER, answered};
 
 use crate::context::Context;
 use crate::error::Result;

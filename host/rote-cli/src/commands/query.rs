@@ -43,7 +43,7 @@ pub struct Query {
 
 #[derive(Debug, Subcommand)]
 enum About {
-    /// Show what a body is like as a JSON Schema (2020-12), shorter than the body
+    /// Show what a body is like as a JSON Schema (2020-12)
     Schema {
         /// The response
         #[arg(value_name = "@N")]
@@ -56,10 +56,15 @@ enum About {
 impl Query {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         match (self.about, self.response, self.program) {
-            (Some(About::Schema { response }), ..) => {
-                let schema = context.session()?.schema(response)?;
-                let text = response::folded(&schema);
-                Ok(Report::new(&schema, text))
+            (Some(About::Schema { response: id }), ..) => {
+                let session = context.session()?;
+                let (schema, bytes) = (session.schema(id)?, session.view(id, 0)?.response.bytes);
+                let report = Report::new(&schema, response::folded(&schema));
+                if bytes == 0 || report.text.len() as u64 <= bytes {
+                    return Ok(report);
+                }
+                // Of a small body its schema has more words than itself.
+                Ok(report.next(command("rote query").argument(id).plain("--body").note("is shorter")))
             }
             (Some(About::Condition(condition)), ..) => condition.run(context, ui),
             (None, Some(id), None) if self.body => body(context, id),

@@ -149,7 +149,8 @@ fn shape(schema: &Value, depth: usize) -> String {
 fn type_of(root: &Value, schema: &Value, depth: usize) -> String {
     let items = &schema["items"];
     if schema["type"] == "array" && !items.is_null() && depth < MAX_DEPTH {
-        return format!("{}[]", type_of(root, resolved(root, items), depth + 1));
+        let item = type_of(root, resolved(root, items), depth + 1);
+        return if item.contains('|') { format!("({item})[]") } else { format!("{item}[]") };
     }
     let types = types_of(root, schema);
     if types.is_empty() { "any".to_owned() } else { types.join("|") }
@@ -197,6 +198,7 @@ mod tests {
                 "parts": { "type": "array", "items": { "$ref": "#/$defs/part" } },
                 "count": { "type": ["integer", "null"], "default": 7 },
                 "any": {},
+                "either": { "type": "array", "items": { "anyOf": [{ "type": "string" }, { "type": "object" }] } },
             },
             "$defs": { "part": { "type": "object", "required": ["id"], "properties": {
                 "sub": { "$ref": "#/$defs/part" }, "id": { "type": "string", "format": "uuid" },
@@ -228,7 +230,10 @@ mod tests {
                 id  string, required; format uuid
         "#]]
         .assert_eq(first);
-        assert!(shown.ends_with("\n  count  integer|null; default 7\n  any  any"), "{shown}");
+        assert!(
+            shown.ends_with("\n  count  integer|null; default 7\n  any  any\n  either  (string|object)[]"),
+            "{shown}"
+        );
         assert_eq!(example(&described).to_string(), "rote call things make title=… state=open");
     }
 

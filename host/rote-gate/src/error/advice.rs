@@ -1,18 +1,19 @@
 //! What can be done about an answer with an error status.
 
 use jiff::Timestamp;
-use rote_types::{AdapterId, Manifest, ResponseRef, Tool, command};
+use rote_govern::reach::installs_again;
+use rote_types::{AdapterId, CommandLine, Manifest, ResponseRef, Tool, command};
 use serde_json::{Value, json};
 
 /// What whoever made a call can do about an error status.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advice {
     /// The vault entries whose values were sent.
     pub credentials: Vec<String>,
     /// The vault entry that the call could have sent, where none was.
     pub entry: Option<String>,
-    /// Where the description of the adapter came from.
-    pub source: String,
+    /// The command that installs the adapter again.
+    pub again: CommandLine,
     /// How many seconds a 429 or a 503 asks to wait.
     pub wait: Option<u64>,
 }
@@ -22,7 +23,7 @@ impl Advice {
     pub(crate) fn of(adapter: &Manifest, tool: &Tool, credentials: &[String], wait: Option<u64>) -> Self {
         let slots = tool.security.iter().flatten().filter_map(|slot| adapter.auth.schemes.get(slot));
         let entry = slots.map(|slot| slot.token_env.clone()).next().filter(|_| credentials.is_empty());
-        Self { credentials: credentials.to_vec(), entry, source: adapter.spec_source.clone(), wait }
+        Self { credentials: credentials.to_vec(), entry, again: installs_again(adapter), wait }
     }
 
     /// The wait in words, behind a message.
@@ -45,8 +46,7 @@ impl Advice {
             );
         } else if self.credentials.is_empty() {
             let entry = format!("{}_TOKEN", adapter.entry_word());
-            let new = command("rote adapter new").argument(adapter).argument(&self.source);
-            let new = new.option("--bearer-token", entry).plain("--yes");
+            let new = self.again.clone().option("--bearer-token", entry).plain("--yes");
             ways.push(new.note("no credential was sent: the description asks for none here").to_string());
         }
         ways.push(look);

@@ -19,7 +19,8 @@ pub struct Answer {
 
 impl Answer {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let answers: Vec<(String, String)> = answered(&self.answers)?.into_iter().collect();
+        let answers: Vec<(String, String)> =
+            answered(&self.answers, "QUESTION=ANSWER, as `rote flow review` shows them")?.into_iter().collect();
         let crystallizer = context.host()?.crystallizer()?;
         let made = context.block_on(crystallizer.answer(&self.flow.parse()?, &answers))??;
         Ok(report(&made))

@@ -154,7 +154,7 @@ impl Create {
         of_steps(QuestionId::Loop, &self.loops)?;
         of_steps(QuestionId::Pages, &self.pages)?;
         of_steps(QuestionId::When, &self.when)?;
-        answers.extend(answered(&self.answers)?);
+        answers.extend(answered(&self.answers, ANSWER)?);
         Ok(answers)
     }
 }
@@ -165,10 +165,13 @@ fn source_of(word: &str) -> Result<String> {
     Ok(QuestionId::Source(Place { step, pointer }).to_string())
 }
 
-/// The answers to questions, by their ids.
-pub(in crate::commands) fn answered(words: &[String]) -> Result<BTreeMap<String, String>> {
+/// How an answer is given to what makes a flow.
+pub(in crate::commands) const ANSWER: &str = "--answer QUESTION=ANSWER";
+
+/// The answers to questions, by their ids; `form` is how one is given.
+pub(in crate::commands) fn answered(words: &[String], form: &'static str) -> Result<BTreeMap<String, String>> {
     let pair = |word: &String| {
-        let (question, answer) = assigned(word, "--answer QUESTION=ANSWER")?;
+        let (question, answer) = assigned(word, form)?;
         Ok((question.to_owned(), answer.to_owned()))
     };
     words.iter().map(pair).collect()
