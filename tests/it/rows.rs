@@ -1,6 +1,7 @@
 //! What somebody new met in the first hour, each named by its row in the list of what hurt: what is printed now.
 //!
-//! Elsewhere: rows 11 and 12 (`guard`), 25 (`rote_cli::tests::workspaces`), 31 (`rote bench` measures the first query of a fresh home), row 9 (`interrupted::a_time_limit_ends_a_call_a_batch_and_a_message`), 10
+//! Elsewhere: rows 11 and 12 (`guard`), 25 (`rote_cli::tests::workspaces`), 31 (`rote bench` measures the first query of a fresh home), 40
+//! (`hints`), 9 (`interrupted::a_time_limit_ends_a_call_a_batch_and_a_message`), 10
 //! (`pasted::every_way_out_of_a_doubt_works_in_another_folder_with_an_empty_environment`), 41
 //! (`interrupted::an_interrupted_run_names_itself_and_is_asked_about`), 15 (`call::an_answer_is_one_short_block`),
 //! 20 (`pages::an_archive_that_a_read_is_redirected_to_is_written_to_a_file`), 21 (`pages::a_list_is_read_to_its_end_and_kept_as_one_document`,
