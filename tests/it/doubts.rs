@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::home;
 
 /// Orders of owners: listed, made, cancelled.
-fn document() -> String {
+pub(crate) fn document() -> String {
     let ok = json!({ "200": { "description": "ok" } });
     let item = json!({ "type": "object", "required": ["item"], "properties": { "item": { "type": "string" } } });
     let body = json!({ "required": true, "content": { "application/json": { "schema": item } } });
@@ -555,7 +555,7 @@ fn a_run_asks_and_goes_on_as_it_is_told() {
 }
 
 /// Runs `order` twice at most, since it catches the first failure.
-const OUTER: &str = r#"/**
+pub(crate) const OUTER: &str = r#"/**
  * @rote-frontmatter
  * ---
  * name: outer

@@ -58,6 +58,7 @@ mod tasks;
 mod terminal;
 mod tls;
 mod tree_of_runs;
+mod tried_again;
 mod trust;
 mod unreadable;
 mod wasi;

@@ -320,32 +320,36 @@ impl Runner {
         ending: &Ending<'_>,
         outcome: Result<FlowOutcome, FlowFailure>,
     ) -> Result<RunReport, FlowError> {
-        let result = self.conclude(ending, outcome);
-        let noted = self.keep(record, ending, &result);
-        match result {
-            Ok(report) => noted.map(|()| report),
-            Err(mut error) => {
-                error.keep(noted);
+        let mut result = self.conclude(ending, outcome);
+        // What was done is what a person has to know, whether or not it is counted.
+        if let Err(error) = self.count(ending, &result) {
+            match &mut result {
+                Ok(report) => {
+                    report.notes.push(format!("the run was not counted: {}", rote_types::with_causes(&error)))
+                }
+                Err(told) => told.keep(Err(error)),
+            }
+        }
+        let Some(path) = record else { return result };
+        let left = RunRecording::of_run(ending.workspace, result.as_ref().ok().map(given))
+            .and_then(|recording| recording.write(path, self.parts.runtime.redaction()));
+        match (result, left) {
+            (Ok(report), Err(error)) => Err(RunnerError::unkept_of(report, &error).into()),
+            (Ok(report), Ok(())) => Ok(report),
+            (Err(mut error), left) => {
+                error.keep(left);
                 Err(error)
             }
         }
     }
 
-    /// Counts a run, and leaves the recording that was asked for.
-    fn keep(
-        &self,
-        record: Option<&Path>,
-        run: &Ending<'_>,
-        result: &Result<RunReport, FlowError>,
-    ) -> Result<(), FlowError> {
+    /// Counts a run.
+    fn count(&self, run: &Ending<'_>, result: &Result<RunReport, FlowError>) -> Result<(), FlowError> {
         let Running { frontmatter, digest, .. } = run.running;
         // Only an error says what was sent.
         let concealed = if result.is_err() { self.concealed(run)? } else { Vec::new() };
         let took = (run.duration_ms, concealed);
-        self.parts.analytics.note_run(frontmatter, *digest, run.workspace, result, took)?;
-        let Some(path) = record else { return Ok(()) };
-        RunRecording::of_run(run.workspace, result.as_ref().ok().map(given))?
-            .write(path, self.parts.runtime.redaction())
+        self.parts.analytics.note_run(frontmatter, *digest, run.workspace, result, took)
     }
 
     /// What a run has that a person started, and what the person should know.

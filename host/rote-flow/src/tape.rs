@@ -380,6 +380,14 @@ impl FileTape {
         Some(state.open.remove(at))
     }
 
+    /// Leaves a nested run that did not end well to whoever begins the same again.
+    pub(crate) fn leave(&self, run: &str) {
+        let mut state = self.state();
+        if !state.open.iter().any(|open| open == run) {
+            state.open.push(run.to_owned());
+        }
+    }
+
     /// Says what the lines of the run are taken off.
     pub(crate) fn spend_from(&self, budget: Arc<Budget>) {
         // A tape is of one run, which calls this once.

@@ -4,15 +4,16 @@ use std::error::Error;
 use std::fmt;
 
 use rote_gate::Doubt;
-use rote_runtime::RunError;
+use rote_runtime::{FlowOutcome, RunError};
 use rote_types::{AdapterId, Classify, CommandLine, ErrorKind, FlowName, Refusal, WorkspaceName, command};
+use rote_workspace::Workspace;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::text::{asked_text, expected_text, of_text, others_text, problems_text, unkept_text};
 use super::told::{Told, classified, of_flow};
-use crate::OpenQuestion;
-use crate::report::LatestRun;
+use crate::report::{LatestRun, RunReport};
+use crate::{FlowError, Frontmatter, OpenQuestion};
 
 /// One thing that is wrong with the parameters of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -143,6 +144,23 @@ pub enum RunnerError {
         /// Why its end could not be written down.
         unkept: Vec<String>,
     },
+    /// The flow ended well, and not everything that is kept of a run could be written.
+    #[error("flow `{flow}` ended well, and was not written down whole: {unkept}")]
+    Unkept {
+        flow: FlowName,
+        /// The workspace of the run.
+        workspace: WorkspaceName,
+        /// What the flow returned.
+        result: Box<Value>,
+        /// What the flow logged.
+        log: Vec<String>,
+        /// What could not be written, and why.
+        unkept: String,
+        /// What kind of failure that was.
+        kind: ErrorKind,
+        /// Its end is not on record: resumed, the run gives its result again and sends nothing.
+        unended: bool,
+    },
     /// Another process makes the run.
     #[error("the run in workspace `{workspace}` still runs in another process")]
     StillRunning { workspace: WorkspaceName },
@@ -214,6 +232,37 @@ pub enum RunnerError {
 classified!(RunnerError);
 
 impl RunnerError {
+    /// A run that ended well and is on record, without the recording that was asked for.
+    pub(crate) fn unkept_of(report: RunReport, error: &FlowError) -> Self {
+        Self::Unkept {
+            flow: report.flow,
+            workspace: report.workspace,
+            result: Box::new(report.result),
+            log: report.log,
+            unkept: rote_types::with_causes(error),
+            kind: error.kind(),
+            unended: false,
+        }
+    }
+
+    /// A run that ended well, whose end could not be written down.
+    pub(crate) fn unended(
+        frontmatter: &Frontmatter,
+        workspace: &Workspace,
+        outcome: FlowOutcome,
+        error: &FlowError,
+    ) -> Self {
+        Self::Unkept {
+            flow: frontmatter.name.clone(),
+            workspace: workspace.name().clone(),
+            result: Box::new(outcome.result),
+            log: outcome.log.into_iter().map(|line| line.text).collect(),
+            unkept: rote_types::with_causes(error),
+            kind: error.kind(),
+            unended: true,
+        }
+    }
+
     pub(super) fn told(&self) -> Told {
         match self {
             Self::Parameters { flow, problems, expected, schema } => {
@@ -240,6 +289,16 @@ impl RunnerError {
                 });
                 let ways = if own { doubt.ways() } else { doubt.ways_within(workspace) };
                 Told::new(*kind).hint(ways).log(log).details(details)
+            }
+            Self::Unkept { flow, workspace, result, log, kind, unended, .. } => {
+                let details =
+                    json!({ "flow": flow, "workspace": workspace, "result": result, "log": log, "ended": true });
+                let look = command("rote ls")
+                    .option("--workspace", workspace)
+                    .note("what it did; begun anew it does that again");
+                let resume =
+                    command("rote run").option("--resume", workspace).note("gives the result again, and sends nothing");
+                Told::new(*kind).hint(if *unended { resume } else { look }).log(log).details(details)
             }
             Self::StillRunning { workspace } => {
                 Told::new(ErrorKind::Conflict).hint(command("rote ls").option("--workspace", workspace))

@@ -14,6 +14,7 @@ use super::resume::Resumed;
 use super::stopped::stopped;
 use super::{Runner, Running, report};
 use crate::FlowError;
+use crate::error::RunnerError;
 use crate::literals::walk_scalars;
 use crate::report::RunReport;
 use crate::tape::FileTape;
@@ -72,11 +73,16 @@ impl Runner {
     /// The end of a run whose guest returned.
     fn returned(&self, run: &Ending<'_>, outcome: FlowOutcome) -> Result<RunReport, FlowError> {
         let (frontmatter, workspace) = (&run.running.frontmatter, run.workspace);
-        let Some(left) = self.left_in_doubt(workspace, run.tools)? else {
-            self.journal_end(frontmatter, workspace, None)?;
-            run.tape.end(None)?;
-            let steps = run.tools.steps(workspace)?;
-            return Ok(report(frontmatter, workspace, steps, outcome, run.duration_ms));
+        let left = match self.left_in_doubt(workspace, run.tools) {
+            Ok(left) => left,
+            Err(error) => return Err(RunnerError::unended(frontmatter, workspace, outcome, &error).into()),
+        };
+        let Some(left) = left else {
+            let written = self.journal_end(frontmatter, workspace, None).and_then(|()| run.tape.end(None));
+            return match written.and_then(|()| run.tools.steps(workspace)) {
+                Ok(steps) => Ok(report(frontmatter, workspace, steps, outcome, run.duration_ms)),
+                Err(error) => Err(RunnerError::unended(frontmatter, workspace, outcome, &error).into()),
+            };
         };
         let (kind, end) = (left.kind, left.end(workspace));
         let mut error = left.error(frontmatter, workspace, outcome);

@@ -51,6 +51,11 @@ pub fn stopped_after_writing(home: &Home, workspace: &Workspace) -> Result<bool,
     if ends.is_complete() {
         return Ok(false);
     }
+    has_written(workspace)
+}
+
+/// Whether a run has written something, or started a run that may have.
+pub(super) fn has_written(workspace: &Workspace) -> Result<bool, FlowError> {
     let wrote = |one: &ResponseSummary| one.writes && (one.status.is_some() || one.settled.is_some());
     if workspace.ls()?.iter().any(wrote) {
         return Ok(true);

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::begin::Despite;
 use super::earlier::{self, Earlier};
-use super::{RunContext, RunRequest, Runner};
+use super::{RunContext, RunRequest, Runner, in_doubt};
 use crate::error::{Left, RunnerError, Stopped};
 use crate::tape::FileTape;
 use crate::{FlowError, FlowReference, FlowStatus, Package, ParameterInput, parameter};
@@ -162,7 +162,14 @@ impl Nested {
             // Its guest may have put words of its own around what it was told.
             _ => self.doubt_in(workspace),
         };
-        let Some(doubt) = doubt else { return told };
+        let Some(doubt) = doubt else {
+            // A flow that tries again resumes what has written, which begun anew would write that twice. What has only read
+            // reads anew: it may wait for something to change.
+            if self.has_written(workspace) {
+                self.tape.leave(workspace);
+            }
+            return told;
+        };
         self.in_doubt().insert(begun, doubt.workspace.clone());
         match told {
             RunError::Nested { kind, message, details, refusal, .. } => {
@@ -171,6 +178,12 @@ impl Nested {
             }
             other => other,
         }
+    }
+
+    /// Whether a nested run has written something; so it has where that cannot be found out.
+    fn has_written(&self, run: &str) -> bool {
+        earlier::open(&self.runner.library().home, run)
+            .is_none_or(|(workspace, _)| in_doubt::has_written(&workspace).unwrap_or(true))
     }
 
     /// The first write in doubt of all nested runs.
