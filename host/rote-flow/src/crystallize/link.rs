@@ -219,8 +219,9 @@ impl<'a, 'b> Linker<'a, 'b> {
     fn sources(&self, pointer: &str, value: &Value, hits: &[&'a Hit], printed: Vec<Read>) -> (Vec<Read>, bool) {
         let name = place_name(pointer);
         let is_id = self.is_id_place(pointer, &name, value);
-        let beside: Vec<&Hit> =
-            hits.iter().copied().filter(|hit| value.is_number() && self.is_beside(&name, hit)).collect();
+        let beside =
+            |hit: &&Hit| value.is_number() && self.is_beside(&name, hit) || self.is_word_beside(&name, value, hit);
+        let beside: Vec<&Hit> = hits.iter().copied().filter(beside).collect();
         let hits = if beside.is_empty() { hits } else { &beside };
         let sources = Sources::of(self.cx, self.call, pointer, &name, hits);
         match sources.likeliest() {
@@ -230,6 +231,7 @@ impl<'a, 'b> Linker<'a, 'b> {
             likeliest
                 if is_id
                     || !printed.is_empty()
+                    || value.is_string() && !beside.is_empty()
                     || is_telling(value)
                     || self.is_taken(pointer, value, hits)
                     || self.is_copied(&name, value, hits)
@@ -280,9 +282,7 @@ impl<'a, 'b> Linker<'a, 'b> {
             !of.is_write() && of.arguments.as_object().is_some_and(|arguments| !arguments.is_empty())
         };
         let read = |hit: &&&Hit| source::same_name(hit.field(), name) && about(hit) && alone(hit);
-        // A project or a state is what a person says as well as what an answer has.
-        let said = value.as_str().is_some_and(|text| text.chars().all(char::is_lowercase));
-        self.call.is_write() && !said && !printed::says_nothing(value) && hits.iter().any(|hit| read(&hit))
+        self.call.is_write() && !is_said(value) && !printed::says_nothing(value) && hits.iter().any(|hit| read(&hit))
     }
 
     /// Whether it stands in one place of all answers, in that of a call that says what it is about, and not in a list.
@@ -490,6 +490,11 @@ pub(crate) fn place_name(pointer: &str) -> String {
 
 fn is_word(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.chars().any(|c| c.is_ascii_digit()))
+}
+
+/// A project or a state is what a person says as well as what an answer has.
+fn is_said(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.chars().all(char::is_lowercase))
 }
 
 /// Words that a person says as they are, such as `bob`, `Open`, `HIGH` and `To Do`.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::tale::{Tale, open, steps};
+use super::tale::{Tale, from, open, steps};
 use crate::CrystallizeRequest;
 use crate::tests::support::wish;
 
@@ -312,4 +312,28 @@ async fn what_a_query_printed_of_one_thing_is_the_first_source_of_a_text_that_ha
         first(&made)
     );
     assert!(first(&made).len() > 1);
+}
+
+#[tokio::test]
+async fn the_currency_of_the_thing_whose_amount_is_sent_is_asked_although_others_have_it_too() {
+    let order = |id: u64, total: f64, of: &str| json!({"id": id, "estimate": total, "sprint": of, "project": "paid"});
+    let list = json!({"items": [order(101, 1250.75, "EUR"), order(102, 80.5, "EUR")]});
+    for (sent, asked) in [
+        (json!({"estimate": 1250.75, "sprint": "EUR"}), vec!["source:s2/estimate", "source:s2/sprint"]),
+        // What nothing but its own word says, and words in small letters, are what a person says.
+        (json!({"title": "x", "sprint": "EUR"}), vec![]),
+        (json!({"estimate": 1250.75, "project": "paid"}), vec!["source:s2/estimate"]),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "x"}), list.clone()).await;
+        tale.call("createIssue", sent.clone(), json!({"id": 9})).await;
+        assert_eq!(open(&tale.made(&[]).await), asked, "{sent}");
+        if asked.len() == 2 {
+            let answers =
+                [("source:s2/estimate", "@1{.items[0].estimate}"), ("source:s2/sprint", "@1{.items[0].sprint}")];
+            let made = tale.answered_with(&answers).await.unwrap();
+            assert!(open(&made).iter().all(|id| id.starts_with("pick:")), "{:?}", open(&made));
+            assert_eq!(steps(&made)["s2"]["sprint"], from("s1", ".items[0].sprint"));
+        }
+    }
 }

@@ -16,8 +16,8 @@ use super::super::secret::is_secret;
 use super::super::words::{names_member, places, stands_alone};
 use super::frames::{fields, last_key};
 use super::printed::{distinct, says_nothing};
-use super::source::are_alike;
-use super::{Linker, Read, is_common, place_name};
+use super::source::{are_alike, same_name};
+use super::{Linker, Read, is_common, is_said, place_name};
 use crate::crystallize::draft::DraftStep;
 use crate::literals::{references, walk_literals};
 use crate::question::QuestionId;
@@ -106,12 +106,19 @@ impl Linker<'_, '_> {
 
     /// Whether a place is of a thing that the write takes something of, and is called as an argument.
     pub(super) fn is_beside(&self, name: &str, hit: &Hit) -> bool {
-        let of = |one: &AtHand| {
-            let way = path_of(&one.thing.jq).filter(|_| one.thing.response == self.response(hit));
-            let rest = way.and_then(|way| hit.path.strip_prefix(way.as_slice()));
-            rest.is_some_and(|rest| rest.iter().all(|segment| matches!(segment, Segment::Key(_))))
-        };
-        are_alike(hit.field(), name) && self.things.iter().any(of)
+        are_alike(hit.field(), name) && self.things.iter().any(|one| self.is_of(one, hit))
+    }
+
+    /// The same of a word, such as a currency, where more than its id says that the thing is meant; but for what people say as well.
+    pub(super) fn is_word_beside(&self, name: &str, value: &Value, hit: &Hit) -> bool {
+        let is_word = value.is_string() && !is_said(value) && !says_nothing(value) && !is_category(name);
+        is_word && same_name(hit.field(), name) && self.things.iter().any(|one| one.told && self.is_of(one, hit))
+    }
+
+    fn is_of(&self, one: &AtHand, hit: &Hit) -> bool {
+        let way = path_of(&one.thing.jq).filter(|_| one.thing.response == self.response(hit));
+        let rest = way.and_then(|way| hit.path.strip_prefix(way.as_slice()));
+        rest.is_some_and(|rest| rest.iter().all(|segment| matches!(segment, Segment::Key(_))))
     }
 
     /// The thing that a read takes something of: the item of a list, or all of the answer.
@@ -183,12 +190,12 @@ fn below(before: &str, path: &[Segment]) -> String {
 /// kind a word is: `priority was normal`.
 fn is_own(name: &str, written: &str, text: &str, told: bool) -> bool {
     let (own, first) = (names_member(text, name), is_name(written) && text.starts_with(written));
-    let name = name.to_ascii_lowercase();
-    let is_of = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    let heading = HEADINGS.iter().any(|end| name.to_ascii_lowercase().ends_with(end));
     let long = tells(&Value::from(written));
-    if is_common(written) {
-        long && (own || !is_of(&CATEGORIES)) && (told || first || !is_of(&HEADINGS))
-    } else {
-        long || told
-    }
+    if is_common(written) { long && (own || !is_category(name)) && (told || first || !heading) } else { long || told }
+}
+
+/// Whether a member of this name says of what kind a thing is, or how it stands.
+fn is_category(name: &str) -> bool {
+    CATEGORIES.iter().any(|end| name.to_ascii_lowercase().ends_with(end))
 }
