@@ -7,6 +7,7 @@
 //! the recorded answers, and only then written.
 
 pub(crate) mod along;
+mod apart;
 mod arguments;
 mod bind;
 mod brought;

@@ -37,5 +37,6 @@ mod sums;
 pub(crate) mod support;
 pub(crate) mod tale;
 mod texts;
+mod together;
 mod told;
 mod trojan;

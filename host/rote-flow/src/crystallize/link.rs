@@ -15,6 +15,7 @@ mod rows;
 mod runs;
 mod source;
 mod text;
+mod together;
 
 use std::rc::Rc;
 

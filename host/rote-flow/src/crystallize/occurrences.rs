@@ -67,6 +67,8 @@ pub(crate) struct Occurrences {
     names: BTreeSet<String>,
     /// Other texts of answers that one of these texts has as words of it, where they are more than common words.
     pieces: BTreeSet<String>,
+    /// The same of what says which thing it is in short or common words: one of several that are named together.
+    members: BTreeSet<String>,
     /// The words of these texts.
     words: BTreeSet<String>,
     /// Where the times stand that are of a day that one of these texts names.
@@ -152,6 +154,8 @@ impl Occurrences {
                     self.names.insert(key.clone());
                 } else if scalar.is_string() && is_piece(&key) && self.is_within(&key) {
                     self.pieces.insert(key.clone());
+                } else if scalar.is_string() && is_member(path, &key) && self.is_within(&key) {
+                    self.members.insert(key.clone());
                 } else if !wanted.contains(&key) {
                     return;
                 }
@@ -180,6 +184,17 @@ impl Occurrences {
     /// Returns other texts of answers that a text has, the longest first.
     pub(crate) fn pieces_in(&self, text: &str) -> Vec<&str> {
         longest_in(&self.pieces, text)
+    }
+
+    /// Returns whatever of answers a text has that may be one of several things, the longest first.
+    pub(crate) fn members_in(&self, text: &str) -> Vec<&str> {
+        let all = [&self.titles, &self.names, &self.pieces, &self.members];
+        all.into_iter().flat_map(|known| longest_in(known, text)).collect()
+    }
+
+    /// Returns where a value stood before a call, whoever had it first.
+    pub(crate) fn all(&self, key: &str, call: usize) -> Vec<&Hit> {
+        self.hits.get(key).into_iter().flatten().filter(|hit| hit.call < call).collect()
     }
 
     /// Returns where the times of a day stood before a call, unless the person typed the day first.
@@ -254,6 +269,15 @@ impl Occurrences {
         let first = self.hits.get(&key).and_then(|hits| hits.first()).map(|hit| hit.call);
         self.typed.get(&key).is_some_and(|typed| first.is_none_or(|first| *typed <= first))
     }
+}
+
+/// Whether a text of some characters is what a thing of a list is called, or its id.
+fn is_member(path: &[Segment], text: &str) -> bool {
+    let [.., Segment::Key(name)] = path else { return false };
+    let in_list = path.iter().any(|segment| matches!(segment, Segment::Index(_)));
+    in_list
+        && (names_id(name) || names_title(name))
+        && (MIN_EMBEDDED_CHARS - 1..=MAX_PIECE_CHARS).contains(&text.chars().count())
 }
 
 fn keep(hits: &mut Vec<Hit>, hit: Hit) {

@@ -9,6 +9,7 @@ use rote_plan::{Expression, Onward, Reference, text_of};
 use rote_types::{ResponseId, command};
 use serde_json::Value;
 
+use super::apart::condition;
 use super::context::Context;
 use super::desk::{Desk, REFERENCE};
 use super::draft::{Draft, DraftStep};
@@ -509,26 +510,4 @@ pub(crate) fn chooses(program: &str) -> bool {
 /// Whether a program says by what it takes an item, not only where it stands.
 pub(crate) fn is_by_property(program: &str) -> bool {
     program::names(program, &["select", "sort_by", "min_by", "max_by", "group_by", "unique_by"])
-}
-
-/// Returns the condition of a logged query that gives exactly these elements of an array in an answer, as a jq program on one
-/// element.
-pub(crate) fn condition(cx: &Context<'_>, response: ResponseId, array: &str, elements: &[usize]) -> Option<String> {
-    let wanted: Vec<Value> = elements.iter().map(|index| Value::from(*index)).collect();
-    let gives = |condition: &str| {
-        let jq = format!("[{array}[]] | to_entries[] | select(.value | ({condition})) | .key");
-        cx.outputs(response, &jq).is_ok_and(|outputs| *outputs == wanted)
-    };
-    let of_it =
-        cx.trace.queries.iter().rev().filter(|query| query.source_response.map(|of| cx.whole(of)) == Some(response));
-    for query in of_it {
-        let Ok(program) = cx.portable(query) else { continue };
-        let found = program::conditions(&program);
-        let all = found.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" and ");
-        let each = found.iter().map(|one| (*one).to_owned());
-        if let Some(condition) = each.chain((found.len() > 1).then_some(all)).find(|one| gives(one)) {
-            return Some(condition.trim().to_owned());
-        }
-    }
-    None
 }

@@ -281,7 +281,8 @@ impl Linker<'_, '_> {
         let typed = |jq: &str| string_literals(jq).iter().any(|literal| *value == *literal.text);
         all.filter(|(read, outputs)| {
             let stands = hits.iter().any(|hit| self.response(hit) == read.response);
-            read.step != of && stands && outputs.as_slice() == std::slice::from_ref(value) && !typed(&read.jq)
+            let is_it = matches!(outputs.as_slice(), [one] if same(one, value));
+            read.step != of && stands && is_it && !typed(&read.jq)
         })
         .map(|(read, _)| read)
         .find(|read| super::super::program::positions(&read.jq).is_empty())

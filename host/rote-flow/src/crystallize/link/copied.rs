@@ -219,6 +219,7 @@ fn is_several(text: &str) -> bool {
     words.clone().count() > 1 && words.all(|word| word.starts_with(char::is_uppercase))
 }
 
-fn is_identity(field: &str) -> bool {
+/// Whether a member of this name says who or which.
+pub(super) fn is_identity(field: &str) -> bool {
     names_id(field) || names_title(field) || IDENTITIES.contains(&field.to_ascii_lowercase().as_str())
 }

@@ -17,9 +17,10 @@ use super::super::path::{Segment, jq_of};
 use super::super::secret::is_secret;
 use super::copied::sends;
 use super::source::same_name;
+use super::together::Together;
 use super::{Linker, Read, place_name};
 use crate::literals::{pointer_of, visit_value};
-use crate::question::QuestionId;
+use crate::question::{Evidence, QuestionId};
 use items::{OfItem, has_id};
 
 impl Linker<'_, '_> {
@@ -74,18 +75,20 @@ impl Linker<'_, '_> {
     fn asked_whole(&mut self, pointer: &str, value: &Value) -> Option<Expression> {
         let name = place_name(pointer);
         let within = self.whole.iter().any(|whole| pointer.starts_with(whole.as_str()));
-        if within || names_id(&name) || self.cx.is_claimed(&self.step.id, pointer, &name, value) {
+        if within || is_secret(pointer, value) || self.cx.is_claimed(&self.step.id, pointer, &name, value) {
             return None;
         }
-        if is_secret(pointer, value) {
-            return None;
+        if names_id(&name) {
+            return self.asked_together(pointer, &name, value);
         }
         let printed = Some(self.printed(&name, value)).filter(|reads| !reads.is_empty());
         let mut of_item = if printed.is_none() { self.of_item(pointer, &name, value) } else { None };
         let among = of_item.as_ref().filter(|of| of.is_among_others()).map(OfItem::reads);
         let found = printed.or(among);
         let found = found.or_else(|| self.changed(&name, value).inspect(|_| of_item = None));
-        let reads = found.or_else(|| of_item.as_ref().map(OfItem::reads))?;
+        let Some(reads) = found.or_else(|| of_item.as_ref().map(OfItem::reads)) else {
+            return self.asked_together(pointer, &name, value);
+        };
         self.whole.push(format!("{pointer}/"));
         let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
         match self.desk.given(&id, &["always", REFERENCE]) {
@@ -95,6 +98,42 @@ impl Linker<'_, '_> {
             None if let Some(said) = of_item.and_then(|of| self.as_before(&of, pointer, value)) => said,
             _ => self.ask(id, pointer, value, reads),
         }
+    }
+
+    /// What a list is read by that has some of what the things of another one are called, or their ids; asked where something tells
+    /// them from the others, and of what no name says that it is an id also where nothing does.
+    fn asked_together(&mut self, pointer: &str, name: &str, value: &Value) -> Option<Expression> {
+        let is_id = names_id(name);
+        if is_id && self.all_of(name, value.as_array()?).is_some() {
+            return None;
+        }
+        let Together { reads, all, of, .. } = self.together_of(name, value)?;
+        if is_id && reads.is_empty() {
+            return None;
+        }
+        self.whole.push(format!("{pointer}/"));
+        let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
+        let is_told = !reads.is_empty();
+        let first = reads.first().map(Read::word);
+        let mut question = self.question(id.clone(), pointer, value, reads);
+        if let Some(first) = first.filter(|_| is_id) {
+            question.taken = first;
+        }
+        if !is_told {
+            let some = value.as_array().map_or(0, Vec::len);
+            let place = format!("`{}` of {}", all.jq, all.response);
+            let they = format!(" they are {some} of the {of} of {place}, and nothing tells them from the others");
+            question.ask.push_str(&they);
+            let what = format!("stands in the answer of {}", all.step);
+            let (response, jq) = (Some(all.response), Some(all.jq));
+            question.evidence.push(Evidence { what, response, jq, value: value.clone() });
+        }
+        let taken = self.desk.ask(question);
+        let read = taken.and_then(|word| match word.as_str() {
+            "always" => Ok(None),
+            word => self.read(&id, word, value).map(Some),
+        });
+        read.map_err(|error| self.failed = Some(error)).ok().flatten()
     }
 
     /// The step and the program that gives exactly these values.
@@ -109,7 +148,7 @@ impl Linker<'_, '_> {
             let array = if array.is_empty() { ".".to_owned() } else { jq_of(array) };
             let jq = format!("{array}[]{field}");
             let outputs = self.cx.outputs(self.response(hit), &jq).ok()?;
-            (outputs.as_slice() == items).then(|| (self.source(hit).0, jq))
+            equal(&Value::from(outputs.as_slice()), &Value::from(items)).then(|| (self.source(hit).0, jq))
         })
     }
 

@@ -1,5 +1,6 @@
 //! A name that was chosen from a list: by a query that says why, or by the person, who is taken to mean the name.
 
+use rote_plan::equal;
 use serde_json::Value;
 
 use super::super::occurrences::Hit;
@@ -25,7 +26,10 @@ impl Linker<'_, '_> {
             }
             let field = jq_of(&[Segment::Key(hit.field().to_owned())]);
             let programs = [program.clone(), format!("{program} | {field}"), format!("{program} | .[] | {field}")];
-            let gives = |jq: &String| self.cx.outputs(response, jq).is_ok_and(|outputs| *outputs == [value.clone()]);
+            let gives = |jq: &String| {
+                let outputs = self.cx.outputs(response, jq);
+                outputs.is_ok_and(|outputs| matches!(outputs.as_slice(), [one] if equal(one, value)))
+            };
             programs.into_iter().find(gives).map(|jq| Read { step: self.source(hit).0, response, jq })
         })
     }

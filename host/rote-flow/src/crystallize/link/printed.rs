@@ -19,7 +19,7 @@ use super::{Linker, Read};
 /// Names of arguments that say how many, beside those with `count`.
 const COUNTS: [&str; 4] = ["number", "quantity", "size", "total"];
 /// How people write a list: what stands between two of its items, and what between the last two.
-const WRITTEN: [(&str, &str); 10] = [
+pub(super) const WRITTEN: [(&str, &str); 10] = [
     (", ", ", "),
     (", ", " and "),
     (", ", ", and "),
@@ -236,11 +236,11 @@ fn member(jq: &str, outputs: &[Value], name: &str, value: &Value) -> Option<Stri
 }
 
 /// What a query printed, as a text, and the program that gives that.
-struct Print {
-    text: String,
+pub(super) struct Print {
+    pub(super) text: String,
     /// What of it the person may have typed.
     pieces: Vec<String>,
-    jq: String,
+    pub(super) jq: String,
 }
 
 /// The one text or number that a query printed.
@@ -251,7 +251,7 @@ fn whole(jq: &str, outputs: &[Value]) -> Option<Print> {
 }
 
 /// The texts that a query printed, one by one or in a list, in each way in which people write a list that a text has room for.
-fn written((jq, outputs): (&str, &[Value]), within: &str) -> impl Iterator<Item = Print> {
+pub(super) fn written((jq, outputs): (&str, &[Value]), within: &str) -> impl Iterator<Item = Print> {
     let (list, items) = match outputs {
         [Value::Array(items)] => (jq.to_owned(), items.as_slice()),
         several => (format!("[{jq}]"), several),

@@ -17,6 +17,7 @@ use super::super::words::{days, joined, places};
 use super::super::written::trimmed;
 use super::copied::Copied;
 use super::source::{Sources, is_generic};
+use super::together::Together;
 use super::{Linker, Read};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 
@@ -28,8 +29,44 @@ struct Part {
     reads: Vec<Read>,
     /// It is linked to the first of them without a question.
     sure: bool,
-    /// It is written as an answer has it.
-    exact: bool,
+    says: Says,
+}
+
+/// How an answer has a part of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    /// As it is written.
+    Exact,
+    /// As a number that is written otherwise.
+    Otherwise,
+    /// As so many things of the list that it is read by, of so many: nothing tells which.
+    Some(usize, usize),
+}
+
+impl Part {
+    fn new(range: &Range<usize>, reads: Vec<Read>) -> Self {
+        Self { range: range.clone(), reads, sure: false, says: Says::Exact }
+    }
+
+    fn is_exact(&self) -> bool {
+        self.says == Says::Exact
+    }
+}
+
+impl Says {
+    /// What a part is of what it is read by, in words.
+    fn of(self, read: &Read) -> String {
+        let place = format!("`{}` of {}", read.jq, read.response);
+        match self {
+            Self::Exact => format!("which is {place}"),
+            Self::Otherwise => format!("which is the number of {place}"),
+            Self::Some(some, of) => {
+                format!(
+                    "which are {some} of the {of} of {place}, and nothing tells them from the others (`@N{{JQ}}` does)"
+                )
+            }
+        }
+    }
 }
 
 impl<'a> Linker<'a, '_> {
@@ -63,7 +100,7 @@ impl<'a> Linker<'a, '_> {
         match word {
             Ok(word) if word == "taken" => {
                 let first = |part: Part| Some((part.range, part.reads.into_iter().next()?.expression()));
-                joined(text, parts.into_iter().filter(|part| part.exact).filter_map(first))
+                joined(text, parts.into_iter().filter(Part::is_exact).filter_map(first))
             }
             Ok(_) => None,
             Err(error) => {
@@ -91,11 +128,11 @@ impl<'a> Linker<'a, '_> {
         for (range, reads) in self.beside(text) {
             let meets = |other: &Range<usize>| range.start < other.end && other.start < range.end;
             if !claimed.iter().any(meets) && !parts.iter().any(|part| meets(&part.range)) {
-                parts.push(Part { range, reads, sure: false, exact: true });
+                parts.push(Part::new(&range, reads));
             }
         }
         let framed = self.frames.and_then(|frames| frames.get(&self.step.id, pointer, text)).is_some();
-        for part in parts.iter_mut().filter(|part| part.exact && !framed) {
+        for part in parts.iter_mut().filter(|part| part.is_exact() && !framed) {
             if let Some(read) = self.of_the_chosen(&text[part.range.clone()], &part.reads) {
                 part.reads.retain(|known| *known != read);
                 part.reads.insert(0, read);
@@ -122,16 +159,9 @@ impl<'a> Linker<'a, '_> {
         };
         let asked = |range: &Range<usize>, hits: &[&Hit]| self.asked(pointer, range, hits);
         let writes = self.call.is_write();
-        for part in self.of_its_frame(pointer, text) {
+        let together = self.together_in(text);
+        for part in self.whole_parts(pointer, text, &together) {
             add(part.range.clone(), &|| Some(part.clone()));
-        }
-        for (printed, read) in self.printed_in(text) {
-            for range in places(text, &printed) {
-                let read = read.clone();
-                add(range.clone(), &|| {
-                    Some(Part { range: range.clone(), reads: vec![read.clone()], sure: false, exact: true })
-                });
-            }
         }
         for title in self.seen.titles_in(text).into_iter().filter(|_| writes) {
             for range in places(text, title) {
@@ -147,7 +177,7 @@ impl<'a> Linker<'a, '_> {
                 hits.retain(|hit| names_id(hit.field()));
                 let sources = Sources::of(self.cx, self.call, pointer, "", &hits);
                 let Some(hit) = sources.likeliest() else { return asked(&range, &hits).filter(|_| writes) };
-                Some(Part { range: range.clone(), reads: vec![self.read_of(hit)], sure: true, exact: true })
+                Some(Part { sure: true, ..Part::new(&range, vec![self.read_of(hit)]) })
             });
         }
         for range in numbers_of_things(text).filter(|_| writes) {
@@ -156,9 +186,7 @@ impl<'a> Linker<'a, '_> {
         }
         for range in bare_numbers(text).filter(|_| writes) {
             let count = || self.count(&text[range.clone()]);
-            add(range.clone(), &|| {
-                Some(Part { range: range.clone(), reads: vec![count()?], sure: false, exact: true })
-            });
+            add(range.clone(), &|| Some(Part::new(&range, vec![count()?])));
         }
         for range in bare_numbers(text).filter(|_| writes) {
             add(range.clone(), &|| asked(&range, &self.bare_ids(&text[range.clone()])));
@@ -169,10 +197,22 @@ impl<'a> Linker<'a, '_> {
             add(range.clone(), &|| asked(&range, &self.of_one_thing(&text[range.clone()])));
         }
         for Copied { range, reads, exact } in self.copied_in(text) {
-            add(range.clone(), &|| Some(Part { range: range.clone(), reads: reads.clone(), sure: false, exact }));
+            let says = if exact { Says::Exact } else { Says::Otherwise };
+            add(range.clone(), &|| Some(Part { says, ..Part::new(&range, reads.clone()) }));
         }
+        add_untold(&mut parts, &together, &claimed);
         self.trim(text, &mut parts);
         parts
+    }
+
+    /// The parts of which something says more than each by itself: those of its frame, what a query printed, things of one list.
+    fn whole_parts(&self, pointer: &str, text: &str, together: &[Together]) -> Vec<Part> {
+        let printed = self.printed_in(text).into_iter().flat_map(|(printed, read)| {
+            places(text, &printed).into_iter().map(move |range| Part::new(&range, vec![read.clone()]))
+        });
+        let together = together.iter().filter(|one| !one.reads.is_empty());
+        let together = together.map(|one| Part::new(&one.range, one.reads.clone()));
+        self.of_its_frame(pointer, text).into_iter().chain(printed).chain(together).collect()
     }
 
     /// Reads whole numbers without the point that an answer has them with.
@@ -200,7 +240,7 @@ impl<'a> Linker<'a, '_> {
             range: range.clone(),
             reads: reads.clone(),
             sure: framed.sure,
-            exact: true,
+            says: Says::Exact,
         };
         framed.parts.iter().map(part).collect()
     }
@@ -210,7 +250,7 @@ impl<'a> Linker<'a, '_> {
         let sources = Sources::of(self.cx, self.call, pointer, "", hits);
         let reads = sources.likeliest().map_or_else(|| sources.best().collect(), |hit| vec![hit]);
         let reads: Vec<Read> = reads.into_iter().map(|hit| self.read_of(hit)).collect();
-        (!reads.is_empty()).then(|| Part { range: range.clone(), reads, sure: false, exact: true })
+        (!reads.is_empty()).then(|| Part::new(range, reads))
     }
 
     /// Where parameters that were asked for stand in a text, but for those that are a part of what a thing is called.
@@ -270,15 +310,12 @@ impl<'a> Linker<'a, '_> {
         let place = Place { step: self.step.id.clone(), pointer: pointer.to_owned() };
         let spot = format!("{}:{pointer}", place.step);
         let first =
-            |part: &'_ Part| Some((text[part.range.clone()].to_owned(), part.reads.first()?.clone(), part.exact));
+            |part: &'_ Part| Some((text[part.range.clone()].to_owned(), part.reads.first()?.clone(), part.says));
         let firsts = || parts.iter().filter_map(first);
-        let told = |(part, read, exact): (String, Read, bool)| {
-            let is = if exact { "is" } else { "is the number of" };
-            format!("`{part}`, which {is} `{}` of {}", read.jq, read.response)
-        };
+        let told = |(part, read, says): (String, Read, Says)| format!("`{part}`, {}", says.of(&read));
         let ask: Vec<String> = firsts().map(told).collect();
         let means: Vec<String> = firsts()
-            .filter(|(.., exact)| *exact)
+            .filter(|(.., says)| *says == Says::Exact)
             .map(|(part, read, _)| format!("{} of {} for `{part}`", read.jq, read.response))
             .collect();
         let mut answers = Vec::new();
@@ -291,7 +328,7 @@ impl<'a> Linker<'a, '_> {
             let found = &text[part.range.clone()];
             for read in &part.reads {
                 let word = format!("{}{{{}}}", read.response, read.jq);
-                if several && part.exact {
+                if several && part.is_exact() {
                     let means = format!("in each run the text has that for `{found}`, and the rest as it was typed");
                     answers.push(Answer::new(word.clone(), means, command("--link").assignment(&spot, word)));
                 }
@@ -317,6 +354,21 @@ impl<'a> Linker<'a, '_> {
             writes: true,
             open: true,
         }
+    }
+}
+
+/// Puts in the things of a list that nothing tells from the others, in the place of those of them that were found one by one, unless
+/// all were.
+fn add_untold(parts: &mut Vec<Part>, together: &[Together], claimed: &[Range<usize>]) {
+    for one in together.iter().filter(|one| one.reads.is_empty()) {
+        let meets = |other: &Range<usize>| one.range.start < other.end && other.start < one.range.end;
+        let is_known = |range: &Range<usize>| parts.iter().any(|part| part.range == *range);
+        if claimed.iter().any(meets) || one.members.iter().all(is_known) {
+            continue;
+        }
+        parts.retain(|part| !meets(&part.range));
+        let says = Says::Some(one.members.len(), one.of);
+        parts.push(Part { says, ..Part::new(&one.range, vec![one.all.clone()]) });
     }
 }
 

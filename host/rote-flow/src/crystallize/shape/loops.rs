@@ -17,13 +17,13 @@ use rote_types::{ResponseId, command};
 use rote_workspace::Ask;
 use serde_json::Value;
 
+use super::super::apart::{Told, condition, gives, range, told};
 use super::super::context::Context;
 use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
 use super::super::path::{Segment, at, jq_of, path_of};
 use super::super::{pick, program};
 use super::conditions;
-use eye::Told;
 use rows::Rows;
 
 use crate::FlowError;
@@ -391,15 +391,15 @@ fn meant(
     if all {
         return Ok(Meant::All);
     }
-    if let Some(condition) = pick::condition(cx, response, &array, indexes) {
+    if let Some(condition) = condition(cx, response, &array, indexes) {
         return Ok(Meant::Those(condition));
     }
-    if let Some(range) = eye::range(cx, response, &array, indexes) {
+    if let Some(range) = range(cx, response, &array, indexes) {
         return Ok(Meant::Range(range));
     }
     let partial = eye::Partial { cx, step: first, items, indexes, response, array: &array };
     let holds = |condition: &String| gives(cx, response, &array, condition, indexes);
-    let told = match eye::told(items, indexes) {
+    let told = match told(items, indexes) {
         Told::By(condition) if holds(&condition) => {
             let question = partial.question(id, &condition);
             return Ok(if desk.ask(question)? == "filter" { Meant::Those(condition) } else { Meant::These });
@@ -426,13 +426,6 @@ fn is_chosen(cx: &Context<'_>, draft: &Draft, group: &Group) -> bool {
         let mut references = step.arguments.references().into_iter().filter(|reference| takes(&reference.jq));
         references.any(|reference| pick::told_apart(cx, draft, step, reference).is_some())
     })
-}
-
-/// Whether a condition holds for exactly these items.
-fn gives(cx: &Context<'_>, response: ResponseId, array: &str, condition: &str, indexes: &[usize]) -> bool {
-    let wanted: Vec<Value> = indexes.iter().map(|index| Value::from(*index)).collect();
-    let jq = format!("[{array}[]] | to_entries[] | select(.value | ({condition})) | .key");
-    cx.outputs(response, &jq).is_ok_and(|outputs| *outputs == wanted)
 }
 
 /// The other writes between the members of a group.
