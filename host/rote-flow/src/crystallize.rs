@@ -15,6 +15,7 @@ mod chance;
 mod closure;
 pub(crate) mod companions;
 mod context;
+mod dated;
 mod desk;
 mod draft;
 mod fields;

@@ -24,7 +24,6 @@ use super::draft::{Draft, DraftStep};
 use super::parameters::{Parameters, refusal};
 use super::program::string_literals;
 use super::request::{ParamSpec, Spot};
-use super::words::by_text;
 use crate::FlowError;
 use crate::literals::{change_references, last_segment, replace, walk_literals};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId, QuestionKind};
@@ -32,6 +31,7 @@ use place::{literal_at, replace_at};
 use query::Binding;
 pub(super) use query::{given_as, known, spliced, with_parameters};
 pub(crate) use reach::bind_all;
+use told::is_value;
 
 /// Which parameters are made.
 #[derive(Clone, Copy)]
@@ -171,9 +171,10 @@ impl Binder<'_, '_> {
         let in_programs = in_programs || texts && self.in_programs(value, None);
         let mut example = in_programs.then(|| Value::from(value));
         for place in &bound {
-            let (name, step) = (self.name, self.step_of(place));
-            replace(&mut step.arguments, &mut |pointer, literal| {
-                let replaced = by_text(literal, name, value).filter(|_| pointer == place.pointer)?;
+            let at = self.at(place);
+            let put = self.placing(&self.draft.steps[at], value);
+            replace(&mut self.draft.steps[at].arguments, &mut |pointer, literal| {
+                let replaced = put.of(literal).filter(|_| pointer == place.pointer)?;
                 let whole = matches!(replaced, Expression::Param(_));
                 if whole || example.is_none() {
                     example = Some(if whole { literal.clone() } else { Value::from(value) });
@@ -182,6 +183,7 @@ impl Binder<'_, '_> {
             });
         }
         self.unbound_programs(value);
+        self.ask_of_unwritten(value)?;
         example.map_or(Ok(()), |example| self.declare(example)).map(|()| true)
     }
 
@@ -191,7 +193,7 @@ impl Binder<'_, '_> {
         let mut found = false;
         for (_, step) in gone {
             walk_literals(&step.arguments, &mut |pointer, literal| {
-                found |= last_segment(pointer) == escape_token(self.name) && text_of(literal) == value;
+                found |= last_segment(pointer) == escape_token(self.name) && is_value(literal, value);
             });
         }
         found
@@ -201,8 +203,9 @@ impl Binder<'_, '_> {
     fn holding(&self, value: &str, titled: bool) -> Holding {
         let mut found = Holding::default();
         for step in self.steps() {
+            let put = self.placing(step, value);
             walk_literals(&step.arguments, &mut |pointer, literal| {
-                if by_text(literal, self.name, value).is_none() || !titled && step.titled.contains(pointer) {
+                if put.of(literal).is_none() || !titled && step.titled.contains(pointer) {
                     return;
                 }
                 let place = Place { step: step.id.clone(), pointer: pointer.to_owned() };
@@ -225,11 +228,10 @@ impl Binder<'_, '_> {
     fn still_holding(&self, places: &[Place], value: &str) -> Vec<Place> {
         let mut found = Vec::new();
         for step in self.steps() {
+            let put = self.placing(step, value);
             walk_literals(&step.arguments, &mut |pointer, literal| {
                 let is_here = |place: &&Place| place.step == step.id && place.pointer == pointer;
-                found.extend(
-                    places.iter().filter(is_here).filter(|_| by_text(literal, self.name, value).is_some()).cloned(),
-                );
+                found.extend(places.iter().filter(is_here).filter(|_| put.of(literal).is_some()).cloned());
             });
         }
         found
@@ -358,7 +360,7 @@ impl Binder<'_, '_> {
     fn nowhere(&self, value: &str) -> Result<(), FlowError> {
         match self.parameters.example(self.name) {
             // A variable that a person set under this name has made it already.
-            Some(example) if text_of(example) == value => return Ok(()),
+            Some(example) if is_value(example, value) => return Ok(()),
             _ => {}
         }
         let in_query = self.programs(value, self.kept);
@@ -368,9 +370,9 @@ impl Binder<'_, '_> {
         }
         let mut gone = self.draft.steps.iter().enumerate().filter(|(position, _)| !self.kept.contains(position));
         let holder = gone.find(|(_, step)| {
-            let mut found = false;
+            let (put, mut found) = (self.placing(step, value), false);
             walk_literals(&step.arguments, &mut |_, literal| {
-                found |= by_text(literal, self.name, value).is_some();
+                found |= put.of(literal).is_some();
             });
             found
         });
@@ -437,18 +439,18 @@ impl Binder<'_, '_> {
                 continue;
             }
             let known = self.steps().find(|one| one.id == *step);
-            let literal = known.and_then(|step| literal_at(&step.arguments, pointer));
-            let Some(literal) = literal else {
+            let literal = known.and_then(|step| Some((step, literal_at(&step.arguments, pointer)?)));
+            let Some((known, literal)) = literal else {
                 return Err(self.refuse(format!("nothing that was typed stands at {}", spot(&place))));
             };
-            let whole = value.is_none_or(|value| text_of(&literal) == value);
-            let part = value.and_then(|value| by_text(&literal, self.name, value));
+            let whole = value.is_none_or(|value| is_value(&literal, value));
+            let part = value.and_then(|value| self.placing(known, value).of(&literal));
             let (new, found) = match (whole, part, value) {
                 (true, _, _) => (Expression::Param(self.name.to_owned()), literal),
                 (false, Some(part), Some(value)) => (part, Value::from(value)),
                 _ => return Err(self.refuse(format!("{} holds `{}`", spot(&place), text_of(&literal)))),
             };
-            if example.as_ref().is_some_and(|example| text_of(example) != text_of(&found)) {
+            if example.as_ref().is_some_and(|example| !is_value(example, &text_of(&found))) {
                 return Err(self.refuse(format!("{} holds another value: `{}`", spot(&place), text_of(&found))));
             }
             replace_at(&mut self.step_of(&place).arguments, pointer, &new);
@@ -468,15 +470,19 @@ impl Binder<'_, '_> {
         }
     }
 
+    fn at(&self, place: &Place) -> usize {
+        self.draft.steps.iter().position(|step| step.id == place.step).unwrap_or_default()
+    }
+
     fn step_of(&mut self, place: &Place) -> &mut DraftStep {
-        let at = self.draft.steps.iter().position(|step| step.id == place.step).unwrap_or_default();
+        let at = self.at(place);
         &mut self.draft.steps[at]
     }
 
     fn declare(&mut self, example: Value) -> Result<(), FlowError> {
         self.in_texts(&example);
         match self.parameters.example(self.name) {
-            Some(known) if text_of(known) != text_of(&example) => {
+            Some(known) if !is_value(known, &text_of(&example)) => {
                 let known = text_of(known);
                 Err(self.refuse(format!("variable `{}` of the workspace has the value `{known}`", self.name)))
             }

@@ -40,6 +40,19 @@ pub(crate) fn for_writes<'d>(trace: &Trace, draft: &'d Draft) -> BTreeSet<&'d st
     used_by(draft, writes).into_iter().map(|position| draft.steps[position].id.as_str()).collect()
 }
 
+/// Returns the step whose answer is the input of a program of a write: the one that the program reads. For parameters any will do: the
+/// first that is made in each run, so that what cannot be reckoned stops the run early.
+pub(crate) fn input(trace: &Trace, draft: &Draft, step: &DraftStep, read: Option<String>) -> Option<String> {
+    let earlier = || {
+        let kept = needed(trace, draft);
+        let mut before = kept.iter().map(|at| &draft.steps[*at]).filter(|one| one.calls[0] < step.calls[0]);
+        let is_plain = |one: &&DraftStep| one.for_each.is_none() && one.when.is_none() && one.out.is_none();
+        before.find(is_plain).map(|one| one.id.clone())
+    };
+    let used = || step.uses().next().map(str::to_owned);
+    read.or_else(earlier).or_else(used)
+}
+
 /// Takes out what nothing needs.
 pub(crate) fn prune(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
     let kept = needed(cx.trace, draft);

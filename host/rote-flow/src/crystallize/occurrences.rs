@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::chance::{is_long_id, key_of};
 use super::context::{Context, names_id};
+use super::dated::dated;
 use super::draft::{Draft, DraftStep};
 use super::path::Segment;
 use super::program::{compared, string_literals, values};
@@ -90,6 +91,7 @@ impl Occurrences {
                     let numbers = numbers_of_things(text).chain(bare_numbers(text)).chain(days(text));
                     wanted.extend(numbers.map(|range| text[range].to_owned()));
                     wanted.extend(amounts(text).map(|(_, amount)| amount.number));
+                    wanted.extend(dated(text).iter().map(|(_, day)| day.day()));
                     found.words.extend(words(text).map(str::to_owned));
                     found.texts.insert(text.to_owned());
                 }

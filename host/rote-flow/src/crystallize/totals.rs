@@ -49,11 +49,12 @@ pub(crate) fn ask(
 ) -> Result<(), FlowError> {
     // What is reckoned anew, by its number, and the call that had it first.
     let mut changing: BTreeMap<String, usize> = BTreeMap::new();
+    let mut series = days::Series::default();
     for at in closure::needed(cx.trace, draft) {
         if !draft.steps[at].is_write(cx.trace) {
             continue;
         }
-        days::ask(cx, draft, parameters, at, desk)?;
+        days::ask(cx, draft, (parameters, &mut series), at, desk)?;
         let step = &draft.steps[at];
         if step.for_each.is_some() {
             continue;
@@ -159,7 +160,7 @@ impl<'a, 'b> Totals<'a, 'b> {
             Some(Expression::From(reference)) if !reference.each => Some(reference.step.clone()),
             _ => None,
         });
-        let mut made = Reference::new(input(self.cx, self.draft, self.step, read)?, String::new());
+        let mut made = Reference::new(closure::input(self.cx.trace, self.draft, self.step, read)?, String::new());
         let mut plain = String::new();
         for term in formula {
             let times = (term.times > 1).then(|| Some(term.times.to_string()));
@@ -200,19 +201,6 @@ impl<'a, 'b> Totals<'a, 'b> {
         );
         Question::of_value(id, (&self.step.id, &pointer), ask, Vec::new(), answers)
     }
-}
-
-/// The step whose answer is the input of a program of a write: the one that the program reads. For parameters any will do: the first
-/// that is made in each run, so that what cannot be reckoned stops the run early.
-fn input(cx: &Context<'_>, draft: &Draft, step: &DraftStep, read: Option<String>) -> Option<String> {
-    let earlier = || {
-        let kept = closure::needed(cx.trace, draft);
-        let mut before = kept.iter().map(|at| &draft.steps[*at]).filter(|one| one.calls[0] < step.calls[0]);
-        let is_plain = |one: &&DraftStep| one.for_each.is_none() && one.when.is_none() && one.out.is_none();
-        before.find(is_plain).map(|one| one.id.clone())
-    };
-    let used = || step.uses().next().map(str::to_owned);
-    read.or_else(earlier).or_else(used)
 }
 
 /// The answer that takes one of several formulas.

@@ -191,3 +191,95 @@ async fn a_day_some_days_from_one_of_the_thing_at_hand_is_asked() {
         }
     }
 }
+
+/// A visit that was read, and two events that were made for it, by these arguments.
+async fn planned(events: &[serde_json::Value]) -> Tale {
+    let mut tale = Tale::new();
+    let visit = json!({"id": 7, "title": "Visit of all", "due_date": "2026-03-01"});
+    tale.call("getIssue", json!({"issue_id": 7}), visit).await;
+    for event in events {
+        tale.call("createEvent", event.clone(), json!({"id": "ev_8"})).await;
+    }
+    tale
+}
+
+#[tokio::test]
+async fn the_days_of_one_write_and_of_the_writes_of_one_tool_move_together() {
+    // Four days, and eight, from a day of the thing are what nobody says; beside one day they are of the same series.
+    let first = |end: &str| json!({"title": "@1{.title}", "start": "2026-03-02", "end": end});
+    let second = json!({"title": "@1{.title}", "start": "2026-03-09"});
+    let tale = planned(&[first("2026-03-05"), second.clone()]).await;
+    let asked = ["source:s2/end", "source:s2/start", "source:s3/start"];
+    let mut found = open(&tale.made(&[]).await).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    found.sort_unstable();
+    assert_eq!(found, asked);
+    let made = answered(&tale, &[], &asked.map(|id| (id, "reckoned"))).await;
+    assert!(open(&made).is_empty(), "{:?}", open(&made));
+    for (step, place, days) in [("s2", "start", "+ 1 *"), ("s2", "end", "+ 4 *"), ("s3", "start", "+ 8 *")] {
+        let day = steps(&made)[step][place].to_string();
+        assert!(day.contains(days) && day.contains(".due_date"), "{day}");
+    }
+    // Alone they are chance.
+    assert!(open(&planned(&[second]).await.made(&[]).await).is_empty());
+    // What the first one takes from the thing, the next one follows.
+    let taken = json!({"title": "@1{.title}", "start": "@1{.due_date}"});
+    let later = json!({"title": "@1{.title}", "start": "2026-03-06"});
+    assert_eq!(open(&planned(&[taken, later]).await.made(&[]).await), ["source:s3/start"]);
+}
+
+#[tokio::test]
+async fn a_day_with_the_name_of_its_month_is_the_day_that_it_is() {
+    let id = "source:s2/body";
+    for (text, there) in [
+        ("Due on 2 March 2026.", "Due on 11 July 2026."),
+        ("Due March 2nd, 2026", "Due July 11th, 2026"),
+        ("Due Mon, 02 Mar 2026!", "Due Sat, 11 Jul 2026!"),
+    ] {
+        for at in ["2026-03-02", "2026-03-02T09:00:00Z"] {
+            let mut tale = Tale::new();
+            tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "due_date": at})).await;
+            tale.call("addComment", json!({"issue_id": 7, "body": text}), json!({"id": 1})).await;
+            assert_eq!(open(&tale.made(&[]).await), [id], "{text}");
+            let made = answered(&tale, &[("issue_id", None)], &[(id, "taken")]).await;
+            assert!(open(&made).is_empty(), "{:?}", open(&made));
+            let other = json!({"id": 8, "due_date": at.replace("2026-03-02", "2026-07-11")});
+            let wrote = super::eye::elsewhere(&tale, &[other], &[("issue_id", "8")]).await;
+            assert!(wrote[0].contains(there), "{wrote:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_day_with_the_name_of_its_month_is_a_parameter_and_some_days_from_one() {
+    let sent = json!({"due_date": "2026-11-25", "text": "From 25 November 2026 to December 9, 2026"});
+    let tale = made_from(None, sent).await;
+    let day = [("day", Some("2026-11-25"))];
+    let id = "source:s2/text{December 9, 2026}";
+    assert_eq!(open(&answered(&tale, &day, &[]).await), [id]);
+    let made = answered(&tale, &day, &[(id, "reckoned")]).await;
+    assert!(open(&made).is_empty(), "{:?}", open(&made));
+    let lent = json!({"id": 7, "title": "Atlas", "due_date": "2026-12-01", "at": "2026-01-05"});
+    let wrote = super::eye::elsewhere(&tale, &[lent], &[("day", "2027-01-22")]).await;
+    assert!(wrote[0].contains("From 22 January 2027 to February 5, 2027"), "{wrote:?}");
+    // Without a call before it no program writes the day so.
+    let mut tale = Tale::new();
+    let sent = json!({"due_date": "2026-11-25", "text": "On 25 November 2026"});
+    tale.call("createIssue", sent, json!({"id": 9})).await;
+    assert_eq!(open(&answered(&tale, &day, &[]).await), ["source:s1/text{25 November 2026}"]);
+}
+
+#[tokio::test]
+async fn each_of_several_texts_has_the_day_of_its_thing_with_the_name_of_the_month() {
+    let mut tale = Tale::new();
+    let items = [(311, "2026-03-02"), (312, "2026-04-11")].map(|(id, day)| json!({"id": id, "due_date": day}));
+    tale.call("listIssues", json!({"project": "x"}), json!({"items": items})).await;
+    for (id, day) in [(311, "2 March 2026"), (312, "11 April 2026")] {
+        let body = format!("Please be done by {day}.");
+        tale.call("addComment", json!({"issue_id": id, "body": body}), json!({"id": 1})).await;
+    }
+    let made = tale.made(&[]).await;
+    assert_eq!((open(&made), made.plan.steps.len()), (vec![], 2), "{:?}", notes(&made));
+    let there = json!({"items": [{"id": 41, "due_date": "2026-12-24"}]});
+    let wrote = super::eye::elsewhere(&tale, &[there], &[]).await;
+    assert!(wrote[0].contains("done by 24 December 2026."), "{wrote:?}");
+}

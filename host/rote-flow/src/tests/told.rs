@@ -2,8 +2,9 @@
 //! that were typed off.
 
 use rote_types::{Classify as _, ErrorKind};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::eye::elsewhere;
 use super::reckoned::{answered, articles, words};
 use super::tale::{Tale, notes, open, steps};
 use crate::error::{RunnerError, Stopped};
@@ -468,4 +469,52 @@ async fn a_count_of_what_is_read_behind_a_write_cannot_be_in_it() {
     }
     let made = tale.made(&[]).await;
     assert_eq!(words(&made, "source:s1/body{3}"), ["always"]);
+}
+
+/// A thing that was read, and what was made of it with these arguments.
+async fn priced(arguments: Value) -> Tale {
+    let mut tale = Tale::new();
+    tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "title": "Lamp of glass"})).await;
+    tale.call("createIssue", arguments, json!({"id": 9})).await;
+    tale
+}
+
+#[tokio::test]
+async fn an_amount_that_a_text_writes_otherwise_is_the_parameter_where_it_is_said_so() {
+    for (written, there) in [("279.00", "1300.00"), ("279,00", "1300,00")] {
+        let text = format!("Costs {written} EUR");
+        let tale = priced(json!({"title": "@1{.title}", "amount": 279, "text": text})).await;
+        let amount = [("amount", Some("279"))];
+        let made = answered(&tale, &amount, &[]).await;
+        assert_eq!(open(&made), ["param:amount"], "{written}");
+        let made = answered(&tale, &amount, &[("param:amount", "all")]).await;
+        assert!(open(&made).is_empty(), "{:?}", open(&made));
+        let wrote = elsewhere(&tale, &[json!({"id": 7, "title": "Rug"})], &[("amount", "1300")]).await;
+        assert!(wrote[0].contains(&format!("Costs {there} EUR")) && wrote[0].contains("\"amount\":1300"), "{wrote:?}");
+        let made = answered(&tale, &amount, &[("param:amount", "none")]).await;
+        assert_eq!((open(&made), steps(&made)["s2"]["text"].clone()), (vec![], json!(text)));
+    }
+    // With its name beside it no question is needed, nor where nothing else has the value.
+    let tale = priced(json!({"title": "@1{.title}", "amount": 279, "text": "amount 279.00"})).await;
+    let made = answered(&tale, &[("amount", Some("279"))], &[]).await;
+    assert!(open(&made).is_empty() && steps(&made)["s2"]["text"].to_string().contains("$param"), "{:?}", open(&made));
+    let tale = priced(json!({"title": "@1{.title}", "text": "Costs 279.00 EUR"})).await;
+    let made = answered(&tale, &[("price", Some("279"))], &[]).await;
+    assert!(open(&made).is_empty() && steps(&made)["s2"]["text"].to_string().contains("$param"), "{:?}", open(&made));
+}
+
+#[tokio::test]
+async fn an_amount_that_no_program_can_write_is_asked_and_a_number_with_a_point_is_the_value() {
+    let mut tale = Tale::new();
+    tale.call("createIssue", json!({"amount": 279, "text": "Costs 279.00 EUR"}), json!({"id": 9})).await;
+    let made = answered(&tale, &[("amount", Some("279"))], &[]).await;
+    assert_eq!(open(&made), ["source:s1/text{279.00}"]);
+    assert!(
+        open(&answered(&tale, &[("amount", Some("279"))], &[("source:s1/text{279.00}", "always")]).await).is_empty()
+    );
+    for params in [vec![("amount", Some("279"))], vec![("amount", Some("279.0"))]] {
+        let tale = priced(json!({"title": "@1{.title}", "amount": 279.0})).await;
+        let made = answered(&tale, &params, &[]).await;
+        assert_eq!(steps(&made)["s2"]["amount"], json!({"$param": "amount"}));
+    }
 }

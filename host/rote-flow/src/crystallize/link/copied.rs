@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::super::chance::{tells, tells_of_several};
 use super::super::context::names_id;
+use super::super::dated::dated;
 use super::super::occurrences::{Hit, names_title};
 use super::super::path::{Segment, at};
 use super::super::words::{MIN_EMBEDDED_CHARS, days, is_named, places};
@@ -97,6 +98,14 @@ impl<'a> Linker<'a, '_> {
             let hits = hits.into_iter().filter(|hit| self.is_of_one(hit) || self.is_of_target(hit)).collect();
             let day = |read: Read| Read { jq: format!("{} | .[0:10]", read.jq), ..read };
             found.push(Copied { range, reads: self.reads(hits).into_iter().map(day).collect(), exact: true });
+        }
+        for (range, one) in dated(text) {
+            let day = one.day();
+            let whole = self.seen.of_the_api(&Value::from(&*day), "", self.step.calls[0]).into_iter();
+            let hits = self.first_of_steps(whole.chain(self.seen.of_day(&day, self.step.calls[0])).collect());
+            let hits = hits.into_iter().filter(|hit| self.is_of_one(hit) || self.is_of_target(hit)).collect();
+            let written = |read: Read| Read { jq: one.form.program(&read.jq), ..read };
+            found.push(Copied { range, reads: self.reads(hits).into_iter().map(written).collect(), exact: true });
         }
         found.retain(|one| !one.reads.is_empty());
         found

@@ -7,11 +7,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
+use jiff::civil::Date;
 use rote_plan::text_of;
 use serde_json::Value;
 
 use super::super::chance::{tells, tells_of_several};
 use super::super::context::Context;
+use super::super::dated::DayForm;
 use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
 use super::super::occurrences::{Occurrences, names_title};
@@ -52,6 +54,8 @@ pub(super) enum Form {
     Hundredths,
     /// The day of a time.
     Day,
+    /// A day with the name of its month.
+    Dated(DayForm),
 }
 
 impl Form {
@@ -61,6 +65,7 @@ impl Form {
             Self::Plain => jq,
             Self::Hundredths => with_hundredths(&jq),
             Self::Day => format!("{jq} | .[0:10]"),
+            Self::Dated(form) => form.program(&jq),
         }
     }
 }
@@ -305,6 +310,10 @@ impl Members {
         }
         if let Some(day) = day_of(&text) {
             self.fields.push(((path.clone(), Form::Day), day.to_owned()));
+        }
+        if let Ok(date) = day_of(&text).unwrap_or(&text).parse::<Date>() {
+            let dated = |form: DayForm| ((path.clone(), Form::Dated(form)), form.write(date));
+            self.fields.extend(DayForm::common().map(dated));
         }
         if let Some(number) = value.as_f64() {
             self.fields.push(((path.clone(), Form::Hundredths), format!("{number:.2}")));

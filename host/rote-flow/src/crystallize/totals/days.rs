@@ -4,22 +4,25 @@
 
 mod things;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use jiff::civil::Date;
 use rote_plan::{Bound, Expression, Reference};
-use rote_types::command;
+use rote_types::{AdapterId, command};
 use serde_json::Value;
 
 use super::super::bind::{known, with_parameters};
+use super::super::closure;
 use super::super::context::Context;
+use super::super::dated::{DayForm, dated};
 use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
 use super::super::link::{self, place_name};
 use super::super::parameters::Parameters;
 use super::super::path::{Segment, jq_of};
 use super::super::words::{day_of, days, joined};
-use super::{input, word};
+use super::word;
 use crate::FlowError;
 use crate::literals::{references, replace, walk_literals};
 use crate::question::{Answer, Question, QuestionId};
@@ -38,8 +41,12 @@ const TIME_CHARS: usize = 6;
 /// Most ways that are offered for one day.
 const MAX_WAYS: usize = 3;
 
+/// The days from which those of the writes of one tool were reckoned.
+pub(super) type Series = BTreeMap<(AdapterId, String), Vec<Base>>;
+
 /// A day that is another one in each run.
-struct Base {
+#[derive(Clone)]
+pub(super) struct Base {
     label: String,
     day: Date,
     from: Bound,
@@ -47,7 +54,7 @@ struct Base {
 }
 
 /// How a day came before the person, which says how far from it another one is by chance.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Near {
     /// It is said, or sent.
     Said,
@@ -62,6 +69,10 @@ struct Day {
     pointer: String,
     text: String,
     range: Range<usize>,
+    /// As an answer has it.
+    day: String,
+    /// How it is written with the name of its month.
+    form: Option<DayForm>,
 }
 
 /// The time of a thing that a time on another day keeps.
@@ -72,11 +83,12 @@ struct Kept {
     label: String,
 }
 
-/// Asks about the days of a write, and puts in those that are to be reckoned.
+/// Asks about the days of a write, and puts in those that are to be reckoned. Where one of them has a day from which it was, the others
+/// move with it, however far they are, and so do those of later writes of the tool.
 pub(super) fn ask(
     cx: &Context<'_>,
     draft: &mut Draft,
-    parameters: &Parameters,
+    (parameters, series): (&Parameters, &mut Series),
     at: usize,
     desk: &mut Desk,
 ) -> Result<(), FlowError> {
@@ -84,13 +96,24 @@ pub(super) fn ask(
     let bases = bases(cx, draft, parameters, step, desk);
     let things = things::texts(cx, draft, parameters, step, |text| date_of(text).is_some());
     let of_things = of_things(cx, draft, parameters, &things);
-    let mut made: Vec<(Day, Expression, Option<Kept>)> = Vec::new();
-    for day in typed(step) {
+    let call = step.call(cx.trace);
+    let series = series.entry((call.adapter.clone(), call.tool.clone())).or_default();
+    let days = typed(step).into_iter().map(|day| {
         let kept = day.kept(cx, draft, parameters, &things);
-        let mut ways = day.ways(&bases, kept.is_some());
-        if ways.is_empty() {
-            ways = day.ways(&of_things, kept.is_some());
+        let ways = day.ways(&bases, kept.is_some());
+        let ways = if ways.is_empty() { day.ways(&of_things, kept.is_some()) } else { ways };
+        (day, kept, ways)
+    });
+    let days: Vec<_> = days.collect();
+    let firsts = days.iter().filter_map(|(_, _, ways)| ways.first()).map(|(base, _)| *base);
+    for base in firsts.chain(bases.iter().filter(|base| base.is_of_write())) {
+        if series.iter().all(|known| known.day != base.day) {
+            series.push(Base { near: Near::Said, ..base.clone() });
         }
+    }
+    let mut made: Vec<(Day, Expression, Option<Kept>)> = Vec::new();
+    for (day, kept, ways) in days {
+        let ways = if ways.is_empty() { day.ways(series, kept.is_some()) } else { ways };
         if ways.is_empty() {
             continue;
         }
@@ -136,9 +159,13 @@ fn typed(step: &DraftStep) -> Vec<Day> {
     walk_literals(&step.arguments, &mut |pointer, literal| {
         let text = literal.as_str().unwrap_or_default();
         let of_time = day_of(text).map(|day| 0..day.len());
-        found.extend(of_time.into_iter().chain(days(text)).map(|range| {
+        let plain = of_time.into_iter().chain(days(text)).map(|range| (range.clone(), text[range].to_owned(), None));
+        let dated = dated(text).into_iter().map(|(range, one)| (range, one.day(), Some(one.form)));
+        let mut all: Vec<_> = plain.chain(dated).collect();
+        all.sort_by_key(|(range, ..)| range.start);
+        found.extend(all.into_iter().map(|(range, day, form)| {
             let (pointer, text) = (pointer.to_owned(), text.to_owned());
-            Day { pointer, text, range }
+            Day { pointer, text, range, day, form }
         }));
     });
     found
@@ -207,20 +234,28 @@ fn reckoned(
     };
     let sign = if *apart < 0 { '-' } else { '+' };
     let jq = format!("($day[0:10] + \"T00:00:00Z\" | fromdate {sign} {} * 86400 | todate)[0:10]", apart.unsigned_abs());
-    let mut made = Reference::new(input(cx, draft, step, read)?, jq);
+    let jq = day.form.map_or(jq.clone(), |form| form.program(&jq));
+    let mut made = Reference::new(closure::input(cx.trace, draft, step, read)?, jq);
     made.with.insert("day".to_owned(), base.from.clone());
     let value = known(cx, draft, parameters, &Bound::From(Box::new(made.clone())))?;
-    (value.as_str() == Some(day.day())).then_some(Expression::From(made))
+    (value.as_str() == Some(day.written())).then_some(Expression::From(made))
+}
+
+impl Base {
+    /// Whether the write has it from an earlier answer.
+    fn is_of_write(&self) -> bool {
+        self.near == Near::Said && matches!(self.from, Bound::From(_))
+    }
 }
 
 impl Day {
-    fn day(&self) -> &str {
+    fn written(&self) -> &str {
         &self.text[self.range.clone()]
     }
 
     /// How many days it is after another one; none for the same one.
     fn apart(&self, from: Date) -> Option<i32> {
-        let day: Date = self.day().parse().ok()?;
+        let day: Date = self.day.parse().ok()?;
         Some((day - from).get_days()).filter(|apart| *apart != 0)
     }
 
@@ -269,7 +304,7 @@ impl Day {
         offered: &[Option<Expression>],
         kept: Option<&Kept>,
     ) -> Question {
-        let (pointer, day) = (&self.pointer, self.day());
+        let (pointer, day) = (&self.pointer, self.written());
         let is_whole = self.range.len() == self.text.len() || day_of(&self.text).is_some();
         let spot = if is_whole { pointer.clone() } else { format!("{pointer}{{{day}}}") };
         let id = QuestionId::at(QuestionId::Source, &step.id, &spot);
