@@ -60,7 +60,7 @@ fn a_run_that_ended_well_has_ended_well_where_it_cannot_be_counted() {
     let (home, api, losing) = shop();
     order(&home, &losing);
     losing.store(false, SeqCst);
-    let counts = home.path().join("flows/flow_analytics.db");
+    let counts = home.home().join("storage/flow_analytics.db");
     for file in ["flow_analytics.db", "flow_analytics.db-wal", "flow_analytics.db-shm"] {
         std::fs::remove_file(counts.with_file_name(file)).ok();
     }

@@ -48,6 +48,7 @@ pub use in_doubt::{has_tape, stopped_after_writing, unknown_writes};
 pub use live::AdapterTools;
 pub(crate) use preflight::{lacking, refuse_undecided};
 
+use crate::error::RunnerError;
 use crate::package::Content;
 use crate::recording::{ExpectedOutput, RunRecording};
 use crate::report::{RunReport, RunStatus, StepReport};
