@@ -56,6 +56,7 @@ fn a_nested_run_that_stopped_after_it_wrote_is_resumed_by_a_flow_that_tries_agai
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a file of the home, damaged")]
 fn a_run_that_ended_well_has_ended_well_where_it_cannot_be_counted() {
     let (home, api, losing) = shop();
     order(&home, &losing);
