@@ -638,3 +638,24 @@ fn a_write_two_runs_below_is_not_begun_anew() {
     assert!(run.code != 0 && run.stderr.contains("is in doubt"), "{run}");
     assert_eq!(writes(&api), before + 1, "the outer flow tries again");
 }
+
+/// Of a flow's runs the latest thousand are looked at; an older one is found by what the journal has as open.
+#[test]
+fn a_run_in_doubt_is_found_behind_a_thousand_later_ones() {
+    let (home, api, losing) = shop();
+    order(&home, &losing);
+    let runs = home.home().join("rote/workspaces");
+    let names = || runs.read_dir().unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
+    let ended = names().find(|name| name.starts_with("run-order-")).unwrap();
+    let before = writes(&api);
+    assert_eq!(home.rote(&["run", "order", "item=cup"]).code, 8);
+    losing.store(false, SeqCst);
+    for number in 0..1_001 {
+        let later = runs.join(format!("run-order-20990101000000-{number:06x}"));
+        std::fs::create_dir_all(later.join(".rote")).unwrap();
+        std::fs::copy(runs.join(&ended).join(".rote/run.jsonl"), later.join(".rote/run.jsonl")).unwrap();
+    }
+    let again = home.rote(&["run", "order", "item=cup"]);
+    assert!(again.code == 10 && again.stderr.contains("may have happened"), "{again}");
+    assert_eq!(writes(&api), before + 1);
+}

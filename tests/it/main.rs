@@ -12,6 +12,7 @@ mod bad_input;
 mod call;
 mod completion;
 mod conformance;
+mod copied_runs;
 mod crash;
 mod credentials;
 mod demo;

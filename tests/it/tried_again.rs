@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use rote_testkit::{FakeApi, Received, Script};
+use rote_testkit::{FakeApi, Normaliser, Received, Script};
 use serde_json::json;
 
 use crate::doubts::{OUTER, document, order, shop, writes};
@@ -53,6 +53,28 @@ fn a_nested_run_that_stopped_after_it_wrote_is_resumed_by_a_flow_that_tries_agai
     let run = home.rote(&["run", "outer"]);
     let reads = api.received().iter().filter(|one| one.method == "GET").count();
     assert_eq!((run.code, writes(&api), reads), (0, 1, 2), "{run}");
+}
+
+/// What is known of an answer that stopped a run is read in the workspace of the run, whatever else its status asks for.
+#[test]
+fn a_run_that_lacks_a_credential_names_its_workspace_and_how_it_is_resumed() {
+    let api = FakeApi::start(|request: &Received| match request.method.as_str() {
+        "GET" => Script::Json(401, json!({ "message": "who are you" })),
+        _ => Script::Json(200, json!({ "n": 1 })),
+    });
+    let home = home();
+    home.file("shop.json", document());
+    assert_eq!(home.rote(&["adapter", "new", "shop", "shop.json", "--base-url", &api.url()]).code, 0);
+    home.file("order.ts", ORDER_AND_LOOK);
+    assert_eq!(home.rote(&["flow", "build", "order.ts"]).code, 0);
+    let run = home.rote(&["run", "order"]);
+    let shown = Normaliser::new().apply(&run.stderr);
+    let lines: Vec<&str> = shown.lines().rev().take(3).collect();
+    let resume = "rote run --resume run-order-[RUN] # makes the call again, and asks first where it may have happened";
+    assert_eq!(run.code, 4, "{run}");
+    assert!(lines[0].ends_with(resume), "{run}");
+    assert!(lines[1].ends_with("rote @2 '.' --workspace run-order-[RUN]"), "{run}");
+    assert!(lines[2].contains("no credential was sent"), "{run}");
 }
 
 #[test]

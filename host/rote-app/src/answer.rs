@@ -111,65 +111,6 @@ impl Session {
         Ok(Some(path))
     }
 
-    /// Refuses a path at which something else stands than a plain file, which would be replaced by one (a device, a pipe, a
-    /// link), whose folder is not there, or which is below the home. Asked before anything is done whose outcome goes there.
-    fn check_plain(&self, path: &Path) -> Result<(), AppError> {
-        if path.symlink_metadata().is_ok_and(|there| !there.is_file()) {
-            let message = format!("`{}` is not a plain file, and would be replaced by one", path.display());
-            return Err(
-                AppError::new(ErrorKind::Conflict, message).with_hint("name another file, or one that is not there")
-            );
-        }
-        if let Some(folder) = path.parent().filter(|folder| !folder.is_dir()) {
-            let message = format!("`{}` is not a folder that is there", folder.display());
-            let hint = command("mkdir -p").argument(folder.display());
-            return Err(AppError::new(ErrorKind::NotFound, message).with_hint(hint));
-        }
-        self.check_outside_home(path)
-    }
-
-    /// Returns the path of a text that a command writes where a person says; an older one is replaced.
-    pub(crate) fn source_file(&self, path: &Path) -> Result<PathBuf, AppError> {
-        let path = self.absolute(path);
-        self.check_plain(&path)?;
-        Ok(path)
-    }
-
-    /// Returns the path of the recording that a run is to leave. Only another recording, `NAME.rec`, is replaced.
-    ///
-    /// # Errors
-    /// Conflict when something else stands there, `NotFound` when its folder does not, Denied below the home.
-    pub fn recording_file(&self, path: &Path) -> Result<PathBuf, AppError> {
-        let path = self.source_file(path)?;
-        if path.exists() && path.extension().is_none_or(|extension| extension != "rec") {
-            let message =
-                format!("`{}` is there already, and is not a recording by its name (`NAME.rec`)", path.display());
-            return Err(AppError::new(ErrorKind::Conflict, message).with_hint("another --record"));
-        }
-        Ok(path)
-    }
-
-    /// Resolves the path of a file or a folder that is to be written for a person.
-    ///
-    /// # Errors
-    /// `Denied` below the home: nothing that was asked for becomes a policy, a vault or a journal.
-    pub fn outside_home(&self, path: &Path) -> Result<PathBuf, AppError> {
-        let path = self.absolute(path);
-        self.check_outside_home(&path)?;
-        Ok(path)
-    }
-
-    /// What an API says does not become one either, whoever asks for the file.
-    fn check_outside_home(&self, path: &Path) -> Result<(), AppError> {
-        let real = |path: &Path| path.canonicalize().ok();
-        let (home, folder) = (real(self.host.home()?.root()), path.parent().and_then(real));
-        if home.zip(folder).is_none_or(|(home, folder)| !folder.starts_with(home)) {
-            return Ok(());
-        }
-        let message = format!("`{}` is below the home, where rote keeps its own files", path.display());
-        Err(AppError::new(ErrorKind::Denied, message).with_hint("name a file elsewhere"))
-    }
-
     /// Refuses a file that rote keeps, whatever leads there: what is read for somebody is sent. Bodies of responses, which
     /// lie in the folders of their workspaces, may be sent on; a file of the keys and the vault may under no other name either.
     pub(crate) fn check_not_kept(&self, path: &Path) -> Result<(), AppError> {

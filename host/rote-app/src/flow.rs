@@ -11,7 +11,7 @@ use rote_types::{Given, Language, WorkspaceName};
 use serde_json::Value;
 
 use crate::parameters::Content;
-use crate::{AppError, Parameter, Session, parameters};
+use crate::{AppError, Parameter, Session, Written, parameters};
 
 impl Session {
     /// Runs a flow.
@@ -78,13 +78,14 @@ impl Session {
         release: bool,
         file: &Path,
     ) -> Result<Crystallized, AppError> {
-        let path = self.outside_home(file)?;
+        let is_source = file.extension().is_some_and(|ending| ending == "ts");
+        let path = if is_source { self.outside_home(file)? } else { self.written_file(file, Written::Component)? };
         let made = self.host.crystallizer()?.crystallize(request).await?;
         if release {
             self.host.releases()?.release(&request.name, false).await?;
         }
         let (library, flow) = (self.host.library()?, FlowReference::Name(request.name.clone()));
-        if file.extension().is_some_and(|ending| ending == "ts") {
+        if is_source {
             library.export(&flow, Language::TypeScript, &path, request.force)?;
         } else {
             rote_home::write_atomic(&path, &library.bytes(&flow)?, rote_home::FileMode::Shared)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use rote_bind::BindOptions;
 use rote_types::{ErrorKind, Language};
 
-use crate::{AppError, Session};
+use crate::{AppError, Session, Written};
 
 impl Session {
     /// Returns typed bindings of an adapter's tools.
@@ -25,12 +25,12 @@ impl Session {
         bound.map_err(|error| AppError::new(ErrorKind::NotFound, error.to_string()))
     }
 
-    /// Writes a source file for a person.
+    /// Writes a text for a person.
     ///
     /// # Errors
-    /// General when the disk refuses.
-    pub fn write_source(&self, path: &Path, text: &str) -> Result<(), AppError> {
-        let path = self.source_file(path)?;
+    /// As [`Session::written_file`]; General when the disk refuses.
+    pub fn write_source(&self, path: &Path, text: &str, what: Written<'_>) -> Result<(), AppError> {
+        let path = self.written_file(path, what)?;
         Ok(rote_home::write_atomic(&path, text.as_bytes(), rote_home::FileMode::Shared)?)
     }
 }

@@ -36,6 +36,7 @@ mod taken_over;
 mod token;
 mod trusted;
 mod workspace;
+mod written;
 
 pub use adapter::{AccessCounts, AdapterDetail, AdapterList, CredentialSet, Described, IdempotencyKeys, ToolLine};
 pub use adapter_new::{AdapterNew, AdapterPlan};
@@ -57,6 +58,7 @@ pub use session::Session;
 pub use token::TokenStored;
 pub use trusted::{TRUST, trust_note};
 pub use workspace::{Cleaned, Initialised, Listing, Where, WorkspaceOrigin};
+pub use written::Written;
 
 // Plain data of the layers below that outcomes are made of.
 pub use rote_adapter::{

@@ -121,11 +121,17 @@ pub trait ToolSource: Send + Sync {
     /// Returns what makes the calls of one run.
     fn open(&self, context: RunContext) -> Arc<dyn ToolHost>;
 
-    /// Returns what the gate will say of a call whose arguments may not all be known. A blessing that covers it is counted.
+    /// Returns what the gate will say of a flow's call whose arguments may not all be known. A blessing that covers it is
+    /// counted.
     ///
     /// # Errors
     /// The adapter cannot be read.
-    fn outlook(&self, call: &ToolCall, blessing: Option<&Blessing>) -> Result<Outlook, FlowError>;
+    fn outlook(
+        &self,
+        frontmatter: &Frontmatter,
+        call: &ToolCall,
+        blessing: Option<&Blessing>,
+    ) -> Result<Outlook, FlowError>;
 
     /// Says for each credential slot of an adapter whether calls of these tools would find its value.
     ///

@@ -166,6 +166,27 @@ pub fn recover(journal: &Journal, workspace: &Workspace) -> Result<(), GateError
     Ok(())
 }
 
+/// As [`recover`], of a run that goes on: its numbers in between, too, and what was begun while its folder had the name under
+/// which it was made.
+///
+/// # Errors
+/// As [`recover`].
+pub fn recover_run(journal: &Journal, workspace: &Workspace) -> Result<(), GateError> {
+    recover(journal, workspace)?;
+    let identity = workspace.identity();
+    if identity.id.is_none() {
+        return Ok(());
+    }
+    let made_as = workspace.made_as()?.filter(|name| *name != identity.name);
+    let mut lost = Vec::new();
+    for name in [Some(identity.name.clone()), made_as].into_iter().flatten() {
+        let place = WorkspaceIdentity { name, id: identity.id.clone() };
+        let begun = journal.started_behind(&place, ResponseId(0), Timestamp::MAX)?;
+        lost.extend(begun.into_iter().filter_map(lost_call));
+    }
+    Ok(workspace.take_up(&lost)?)
+}
+
 fn lost_call(started: Event) -> Option<LostCall> {
     let began = started.began();
     let record: EffectRecord = serde_json::from_value(started.body).ok()?;

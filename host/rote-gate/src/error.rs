@@ -245,6 +245,16 @@ pub enum GateError {
         #[source]
         source: RecordError,
     },
+    /// The request was answered and the answer is recorded, and the journal could not take that it ended. The journal
+    /// learns it from the workspace when that is looked at next.
+    #[error("the request was answered {} (recorded as `{}`), and the journal could not take that", response.status, response.id)]
+    Unjournaled {
+        /// The recorded answer.
+        response: ResponseRef,
+        /// Why not.
+        #[source]
+        source: HomeError,
+    },
     /// A task of rote itself was done, and its outcome could not be journaled.
     #[error("the task was done, and the journal could not take its outcome")]
     TaskUnrecorded {
@@ -315,12 +325,33 @@ impl GateError {
     #[must_use]
     pub fn recorded(&self) -> Option<&ResponseRef> {
         match self {
-            Self::Http { response, .. } | Self::Redirected { response, .. } | Self::BrokenJson { response, .. } => {
-                Some(response)
-            }
+            Self::Http { response, .. }
+            | Self::Redirected { response, .. }
+            | Self::BrokenJson { response, .. }
+            | Self::Unjournaled { response, .. } => Some(response),
             _ => None,
         }
     }
+
+    /// The hint of an error whose answer is recorded, to whoever is not in that workspace.
+    #[must_use]
+    pub fn hint_in(&self, workspace: &WorkspaceName) -> Option<String> {
+        self.hint_of_answer(Some(workspace))
+    }
+
+    fn hint_of_answer(&self, workspace: Option<&WorkspaceName>) -> Option<String> {
+        let look = look(self.recorded()?.id, workspace);
+        Some(match self {
+            Self::Http { response, adapter, advice, .. } => advice.hint(response.status, adapter, look),
+            _ => look,
+        })
+    }
+}
+
+/// The command that reads an answer.
+fn look(response: ResponseId, workspace: Option<&WorkspaceName>) -> String {
+    let look = command("rote").argument(response).plain("'.'");
+    workspace.map_or_else(|| look.clone(), |workspace| look.clone().option("--workspace", workspace)).into()
 }
 
 impl Classify for GateError {
@@ -344,6 +375,7 @@ impl Classify for GateError {
             | Self::BegunBefore { .. }
             | Self::Forgotten { .. }
             | Self::ExecutedUnrecorded { .. }
+            | Self::Unjournaled { .. }
             | Self::SettledOtherwise { .. } => ErrorKind::Conflict,
             Self::Vault(error) => error.kind(),
             Self::Home(error) | Self::TaskUnrecorded { source: error } => error.kind(),
@@ -368,9 +400,8 @@ impl Classify for GateError {
             Self::Unbound { adapter, token, .. } => {
                 Some(command("rote token bind").argument(token).argument(adapter).into())
             }
-            Self::Http { response, adapter, advice, .. } => Some(advice.hint(response, adapter)),
-            Self::Redirected { response, .. } | Self::BrokenJson { response, .. } => {
-                Some(command("rote").argument(response.id).plain("'.'").into())
+            Self::Http { .. } | Self::Redirected { .. } | Self::BrokenJson { .. } | Self::Unjournaled { .. } => {
+                self.hint_of_answer(None)
             }
             Self::SameInDoubt { doubt, outer: Some(outer) } => Some(doubt.ways_within(outer)),
             Self::InDoubt { doubt, .. } | Self::SameInDoubt { doubt, outer: None } => Some(doubt.ways()),
@@ -418,6 +449,7 @@ impl Classify for GateError {
             | Self::SameInDoubt { .. }
             | Self::BegunBefore { .. }
             | Self::ExecutedUnrecorded { .. }
+            | Self::Unjournaled { .. }
             | Self::SettledOtherwise { .. } => Some(Refusal::Rule(self.rule().to_owned())),
             Self::Unbound { adapter, token, stored: true, .. } => {
                 Some(Refusal::Unbound(vec![WantedCredential { token: token.clone(), adapter: adapter.clone() }]))
@@ -448,7 +480,9 @@ impl Classify for GateError {
                 "unbound": { "adapter": adapter, "token": token, "origin": origin, "stored": stored }
             })),
             Self::Http { response, advice, .. } => Some(advice.details(response)),
-            Self::BrokenJson { response, .. } => Some(json!({ "response": response })),
+            Self::BrokenJson { response, .. } | Self::Unjournaled { response, .. } => {
+                Some(json!({ "response": response }))
+            }
             Self::Redirected { response, location, .. } => Some(json!({ "response": response, "location": location })),
             Self::Upstream { response, failure, .. } => {
                 Some(json!({ "response": response.map(|id| id.to_string()), "failure": failure.code() }))

@@ -234,14 +234,15 @@ impl<'g> Flight<'g> {
             }
         }
         let closed = self.entry.close_soon(self.parts, EFFECT_FINISHED, &ending).await;
-        let unrecorded =
-            |source| GateError::ExecutedUnrecorded { response: record.response, status: Some(status), source };
-        let (response, told) = stored.map_err(|error| unrecorded(RecordError::Workspace(error)))?;
-        match closed {
-            Ok(()) => {}
-            Err(GateError::Home(error)) => return Err(unrecorded(RecordError::Journal(error))),
-            Err(other) => return Err(other),
-        }
+        let (response, told) = stored.map_err(|source| GateError::ExecutedUnrecorded {
+            response: record.response,
+            status: Some(status),
+            source: RecordError::Workspace(source),
+        })?;
+        closed.map_err(|error| match error {
+            GateError::Home(source) => GateError::Unjournaled { response: response.clone(), source },
+            other => other,
+        })?;
         let broken = told.broken.clone();
         let judged = self.judge((invocation, record), response, told)?;
         let Some(problem) = broken else { return Ok(judged) };
@@ -297,12 +298,12 @@ impl<'g> Flight<'g> {
         };
         if refused {
             let mut denied = self.entry.clone();
-            denied.refuse(error.rule().to_owned(), &error.to_string(), &self.redactor);
+            denied.refuse(error.rule().to_owned(), &rote_types::with_causes(&error), &self.redactor);
             if let Err(problem) = denied.note(self.parts, EFFECT_DENIED) {
                 tracing::warn!(error = %problem, "a refusal could not be journaled");
             }
         }
-        if let Err(source) = self.record_failure(call, code, &error.to_string()) {
+        if let Err(source) = self.record_failure(call, code, &rote_types::with_causes(&error)) {
             tracing::warn!(error = %source, "a failure could not be recorded");
         }
         error

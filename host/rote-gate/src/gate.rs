@@ -185,12 +185,16 @@ impl Gate {
         }
     }
 
-    /// Refuses a write whose number was begun before, which a read asks with its start, and one of which the same is in doubt.
-    /// A dry run has no number.
+    /// Refuses a call whose number was begun before, and a write of which the same is in doubt. A dry run has no number.
     fn refuse_same(&self, case: &Case<'_>, entry: &Entry<'_>) -> Result<(), GateError> {
-        let Some((invocation, record)) = entry.call().filter(|_| entry.writes) else { return Ok(()) };
-        if !invocation.dry_run {
+        let Some((invocation, record)) = entry.call() else { return Ok(()) };
+        // A read that nobody has to confirm asks with its start.
+        let asks_later = !entry.writes && matches!(case.admission, Admission::Free(_));
+        if !(invocation.dry_run || asks_later) {
             doubt::refuse_begun(&self.parts.journal, &invocation.workspace, record.response)?;
+        }
+        if !entry.writes {
+            return Ok(());
         }
         doubt::refuse_same(&self.parts, invocation, record, case.shown_arguments(invocation))
     }
@@ -227,7 +231,7 @@ impl Gate {
     /// Journals and records a refusal; returns it.
     fn refuse(&self, case: &Case<'_>, entry: &mut Entry<'_>, error: GateError) -> GateError {
         if case.admission != Admission::Refused {
-            entry.refuse(error.rule().to_owned(), &error.to_string(), &case.redactor);
+            entry.refuse(error.rule().to_owned(), &rote_types::with_causes(&error), &case.redactor);
         }
         if let Err(problem) = entry.note(&self.parts, EFFECT_DENIED) {
             tracing::warn!(error = %problem, "a refusal could not be journaled");
@@ -246,7 +250,7 @@ impl Gate {
             request: case.shown(),
             outcome: RecordedOutcome::Failed {
                 kind: error.kind().as_str().to_owned(),
-                message: redaction::text(&case.redactor, error.to_string()),
+                message: redaction::text(&case.redactor, rote_types::with_causes(&error)),
             },
             started: self.parts.clock.now(),
             duration: std::time::Duration::ZERO,

@@ -54,14 +54,17 @@ pub(crate) fn wanted(
     (!given).then(|| key_purpose(adapter, tool, arguments)).flatten().map(|purpose| (name, purpose))
 }
 
-/// Returns what time it is; `None` where nobody knows, since the clock stands before the newest event of the journal: it
+/// How many of the latest events are looked at for one that lies in the future.
+const MOST_EVENTS: usize = 10_000;
+
+/// Returns what time it is; `None` where nobody knows, since the clock stands before one of the latest events of the journal: it
 /// was set back.
 ///
 /// # Errors
 /// [`GateError::Home`] when the journal cannot be read.
 pub fn known_time(journal: &Journal, clock: &dyn Clock) -> Result<Option<Timestamp>, GateError> {
     // Read before the clock, so that what others write meanwhile is not in the future.
-    let newest = journal.tail(1)?.pop().map(|event| event.at);
+    let newest = journal.latest(MOST_EVENTS)?;
     let now = clock.now();
     Ok(newest.is_none_or(|newest| newest <= now).then_some(now))
 }

@@ -23,6 +23,7 @@ mod invocation;
 mod journal;
 mod method_override;
 mod open_write;
+mod outlook;
 mod parts;
 mod pin;
 mod preview;
@@ -38,7 +39,7 @@ mod unbound;
 
 pub use audit::RebuildReport;
 pub use authority::{Authority, HostTask, OpenTask, Performed};
-pub use doubt::{is_half_said, recover, settle, sift};
+pub use doubt::{is_half_said, recover, recover_run, settle, sift};
 pub use effect::Claim;
 pub use error::{Advice, Confirmation, GateError, Pinned, RecordError, UpstreamFailure};
 pub use gate::Gate;
@@ -46,13 +47,13 @@ pub use gone::{settle_gone, settleable_gone};
 pub use idempotency::{known_time, may_carry_key};
 pub use invocation::{ClaimedRequest, FlowStamp, Invocation, PolicyState, Progress, ToolPermission};
 pub use open_write::Doubt;
+pub use outlook::{Asked, Outlook};
 pub use parts::GateParts;
 pub use pin::{Change, Differences, Pin};
 pub use preview::{BodyPreview, CredentialPreview, Preview, StageName, StageVerdict};
 pub use program::{ClaimedProcess, ProcessFailure, ProcessRun};
 pub use redaction::{Redaction, SecretError};
 pub use resolver::{Environment, Resolve, ResolveError};
-pub use stage::Outlook;
 pub use unbound::UnboundError;
 
 #[cfg(test)]

@@ -8,19 +8,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use rote_govern::audit::Decision;
-use rote_govern::{
-    Blessing, GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest, trust_root,
-};
-use rote_types::{Manifest, Tool, conceal};
+use rote_govern::{GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest};
+use rote_types::{AdapterId, FlowName, Manifest, Tool, conceal};
 use rote_workspace::RequestRecord;
 use serde_json::Value;
 
 use crate::authority::{Authority, HostTask};
 use crate::credential::Choice;
 use crate::effect::{self, Claim, Effect, http, risk_of_task};
-use crate::invocation::{Invocation, PolicyState};
+use crate::invocation::{Invocation, PolicyState, ToolPermission};
 use crate::redaction;
-use crate::{GateError, Pinned, StageName, StageVerdict};
+use crate::{GateError, Pin, Pinned, StageName, StageVerdict};
 
 /// What the stages have found out.
 pub(crate) struct Case<'a> {
@@ -82,7 +80,7 @@ impl Admission {
 }
 
 /// What is said of a call that a blessing covers.
-const BLESSED: &str = "a person blessed the flow for this call";
+pub(crate) const BLESSED: &str = "a person blessed the flow for this call";
 
 pub(crate) type Stage = fn(&mut Case<'_>) -> StageVerdict;
 
@@ -194,7 +192,7 @@ fn risk_of_call(invocation: &Invocation, masked: Option<&Value>) -> (GuardDecisi
     (decision, impact(&facts, &tool.path, concealed.as_ref().unwrap_or(arguments)))
 }
 
-fn facts<'t>(adapter: &Manifest, tool: &'t Tool, raised_by: Option<&'t str>) -> ToolFacts<'t> {
+pub(crate) fn facts<'t>(adapter: &Manifest, tool: &'t Tool, raised_by: Option<&'t str>) -> ToolFacts<'t> {
     ToolFacts {
         name: &tool.name,
         toolset: &tool.toolset,
@@ -202,43 +200,6 @@ fn facts<'t>(adapter: &Manifest, tool: &'t Tool, raised_by: Option<&'t str>) -> 
         access: tool.access,
         raised_by,
         tier: adapter.sensitivity_tier,
-    }
-}
-
-/// What the gate will say of a call whose arguments are not all known yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outlook {
-    pub verdict: Verdict,
-    /// Why.
-    pub reason: String,
-    /// Whether a flow's blessing lowers it.
-    pub blessed: bool,
-}
-
-impl Outlook {
-    /// Says what a policy makes of a tool with these arguments, and whether the blessing of the flow that calls it covers them;
-    /// if it does, the call is counted against it, as a run counts.
-    #[must_use]
-    pub fn of(
-        adapter: &Manifest,
-        policy: &PolicyState,
-        tool: &Tool,
-        arguments: &Value,
-        blessing: Option<&Blessing>,
-    ) -> Self {
-        let decision = match policy {
-            Ok(policy) => guard(policy, &facts(adapter, tool, tool.raised_by(arguments))),
-            Err(error) => return Self { verdict: Verdict::Deny, reason: error.to_string(), blessed: false },
-        };
-        let covers = |blessing: &Blessing| {
-            blessing.take(&adapter.id, &tool.name, &trust_root(adapter, policy.as_ref().ok()), arguments)
-        };
-        match decision.verdict {
-            Verdict::Confirm if blessing.is_some_and(covers) => {
-                Self { verdict: Admission::Blessed.verdict(), reason: BLESSED.to_owned(), blessed: true }
-            }
-            verdict => Self { verdict, reason: decision.reason.to_owned(), blessed: false },
-        }
     }
 }
 
@@ -263,35 +224,33 @@ fn fingerprint(case: &mut Case<'_>) -> StageVerdict {
     let Authority::Call(invocation) = case.authority else {
         return pass(STAGE, "a task of rote itself calls no adapter");
     };
-    let (adapter, tool) = (&invocation.adapter, &invocation.tool);
+    match same_surface(&invocation.adapter, &invocation.tool, invocation.pin.as_ref()) {
+        Ok(found) => pass(STAGE, found),
+        Err(error) => case.deny(STAGE, error),
+    }
+}
+
+/// Whether a tool is the one of its manifest and what was pinned, and in which words.
+pub(crate) fn same_surface(adapter: &Manifest, tool: &Tool, pin: Option<&Pin>) -> Result<&'static str, GateError> {
     let mismatch = |subject: Pinned, expected: &str, installed: &str| GateError::FingerprintMismatch {
         adapter: adapter.id.clone(),
         subject,
         expected: expected.to_owned(),
         installed: installed.to_owned(),
     };
-    let digest = match tool_digest(tool) {
-        Ok(digest) => digest,
-        Err(error) => {
-            let error = crate::request::refused("fingerprint", error.to_string());
-            return case.deny(STAGE, error);
-        }
-    };
+    let digest = tool_digest(tool).map_err(|error| crate::request::refused("fingerprint", error.to_string()))?;
     let listed = adapter.tool_digests.get(&tool.name);
     if listed != Some(&digest) {
-        let error =
-            mismatch(Pinned::Tool(tool.name.clone()), listed.map_or("absent", |listed| listed.0.as_str()), &digest.0);
-        return case.deny(STAGE, error);
+        let listed = listed.map_or("absent", |listed| listed.0.as_str());
+        return Err(mismatch(Pinned::Tool(tool.name.clone()), listed, &digest.0));
     }
-    let Some(pin) = &invocation.pin else {
-        return pass(STAGE, "the tool is the one in the manifest; nothing is pinned");
-    };
+    let Some(pin) = pin else { return Ok("the tool is the one in the manifest; nothing is pinned") };
     let differences = pin.compare(adapter, Some(tool));
     if let Some((subject, expected, installed)) = differences.stopping(&tool.name) {
-        return case.deny(STAGE, mismatch(subject, &expected, &installed));
+        return Err(mismatch(subject, &expected, &installed));
     }
-    let same_surface = differences.surface.is_none();
-    pass(STAGE, if same_surface { "adapter and tool are the pinned ones" } else { "the tool is the pinned one" })
+    let is_same = differences.surface.is_none();
+    Ok(if is_same { "adapter and tool are the pinned ones" } else { "the tool is the pinned one" })
 }
 
 /// What no grant can lift: an unreadable policy, the deny list.
@@ -300,23 +259,26 @@ fn hard_floor(case: &mut Case<'_>) -> StageVerdict {
     let Authority::Call(invocation) = case.authority else {
         return pass(STAGE, "no policy is about a task of rote itself");
     };
-    let policy = match invocation.policy.as_ref() {
-        Ok(policy) => policy,
-        Err(error) => {
-            return case.deny(STAGE, GateError::Policy(error.clone()));
-        }
-    };
-    let Rule::Listed(list @ rote_govern::List::Deny) = case.guard.rule else {
-        return pass(STAGE, "the policy denies nothing here");
-    };
-    let tool = &invocation.tool;
+    match not_denied(&invocation.policy, (&invocation.adapter, &invocation.tool), case.guard.rule) {
+        Ok(()) => pass(STAGE, "the policy denies nothing here"),
+        Err(error) => case.deny(STAGE, error),
+    }
+}
+
+/// Refuses what a policy denies by name, and everything where it cannot be read.
+pub(crate) fn not_denied(
+    policy: &PolicyState,
+    (adapter, tool): (&Manifest, &Tool),
+    rule: Rule,
+) -> Result<(), GateError> {
+    let policy = policy.as_ref().map_err(|error| GateError::Policy(error.clone()))?;
+    let Rule::Listed(list @ rote_govern::List::Deny) = rule else { return Ok(()) };
     let entry = policy.entry(list, &tool.name, &tool.toolset).unwrap_or_default();
-    let error = GateError::Denied {
+    Err(GateError::Denied {
         rule: list.key().to_owned(),
-        message: format!("`{}` of adapter `{}` is denied by `{entry}` in {list}", tool.name, invocation.adapter.id),
-        hint: Some(format!("remove `{entry}` from {list} in adapters/{}/config/policies.json", invocation.adapter.id)),
-    };
-    case.deny(STAGE, error)
+        message: format!("`{}` of adapter `{}` is denied by `{entry}` in {list}", tool.name, adapter.id),
+        hint: Some(format!("remove `{entry}` from {list} in adapters/{}/config/policies.json", adapter.id)),
+    })
 }
 
 /// There is no intent yet, so this always passes today.
@@ -338,25 +300,32 @@ fn scope_of_call(case: &mut Case<'_>, invocation: &Invocation) -> StageVerdict {
     let Some(flow) = &invocation.flow else {
         return pass(STAGE, "a person calls; the scope is the adapter");
     };
-    if !invocation.tool.access.changes() {
-        return pass(STAGE, "reads are within every flow's scope");
+    match permitted((&flow.name, &flow.write_permissions), &invocation.adapter.id, &invocation.tool) {
+        Ok(found) => pass(STAGE, found),
+        Err(error) => case.deny(STAGE, error),
     }
-    let (adapter, tool) = (&invocation.adapter.id, &invocation.tool.name);
-    let permitted = flow.write_permissions.iter().any(|one| one.adapter == *adapter && one.tool == *tool);
-    if permitted {
-        return pass(STAGE, "the tool is among the flow's write permissions");
+}
+
+/// Whether a flow that may write with these tools may call this one, and in which words.
+pub(crate) fn permitted(
+    (flow, permissions): (&FlowName, &[ToolPermission]),
+    adapter: &AdapterId,
+    tool: &Tool,
+) -> Result<&'static str, GateError> {
+    if !tool.access.changes() {
+        return Ok("reads are within every flow's scope");
     }
-    let error = GateError::Denied {
+    let tool = &tool.name;
+    if permissions.iter().any(|one| one.adapter == *adapter && one.tool == *tool) {
+        return Ok("the tool is among the flow's write permissions");
+    }
+    Err(GateError::Denied {
         rule: "flow.write_permissions".into(),
-        message: format!(
-            "flow `{}` may not write with `{adapter}/{tool}`: its frontmatter does not permit it",
-            flow.name
-        ),
+        message: format!("flow `{flow}` may not write with `{adapter}/{tool}`: its frontmatter does not permit it"),
         hint: Some(format!(
             "add `{adapter}/{tool}` to `write_permissions` in the frontmatter of its source, and build it again"
         )),
-    };
-    case.deny(STAGE, error)
+    })
 }
 
 fn scope_of_task(case: &mut Case<'_>, task: &HostTask) -> StageVerdict {

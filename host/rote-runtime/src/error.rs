@@ -410,12 +410,19 @@ impl RunError {
         }
     }
 
-    /// Wraps an error of a layer above, which has its own kind, hint and details.
+    /// Whether it ended from outside: somebody interrupted it, or it reached a bound of its run.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self.behind(), Self::Interrupted | Self::Limit { .. })
+    }
+
+    /// Wraps an error of a layer above, which has its own kind, hint and details; its causes are in the text, as in the log
+    /// of a run.
     #[must_use]
     pub fn nested(error: &dyn Classify) -> Self {
         Self::Nested {
             kind: error.kind(),
-            message: error.to_string(),
+            message: rote_types::with_causes(error),
             hint: error.hint(),
             details: error.details(),
             refusal: error.refusal().map(Box::new),

@@ -101,12 +101,20 @@ impl Workspace {
         Ok(self.meta("created_at")?.and_then(|text| text.parse().ok()))
     }
 
+    /// Returns the name under which it was made, which its folder need not have any more; none where it does not know.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn made_as(&self) -> Result<Option<WorkspaceName>> {
+        Ok(self.meta("name")?.and_then(|name| name.parse().ok()))
+    }
+
     /// Whether the folder still has the name under which it was made; false for one that does not know it.
     ///
     /// # Errors
     /// The database refused.
     pub fn is_where_it_was_made(&self) -> Result<bool> {
-        Ok(self.meta("name")?.as_deref() == Some(self.name().as_str()))
+        Ok(self.made_as()?.as_ref() == Some(self.name()))
     }
 
     fn meta(&self, key: &str) -> Result<Option<String>> {

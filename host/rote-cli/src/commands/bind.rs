@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use rote_app::Written;
 use rote_types::Language;
 use serde_json::json;
 
@@ -37,7 +38,7 @@ impl Bind {
         let Some(out) = self.out else {
             return Ok(Report::new(json!({ "adapter": self.adapter, "code": code }), code).verbatim());
         };
-        session.write_source(&out, &code)?;
+        session.write_source(&out, &code, Written::Bindings)?;
         let data = json!({ "adapter": self.adapter, "path": out, "bytes": code.len() });
         Ok(Report::new(data, format!("wrote {} ({})", out.display(), size(code.len() as u64))))
     }

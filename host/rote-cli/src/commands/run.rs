@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use rote_app::{DryRun, RunReport, RunRequest, WritesOf, write_lines};
+use rote_app::{DryRun, RunReport, RunRequest, WritesOf, Written, write_lines};
 use rote_types::{CommandLine, RunLimits, command};
 use serde_json::json;
 
@@ -160,7 +160,7 @@ impl Run {
             said: consent.map(|consent| session.word(consent)),
             confirm: self.confirm,
             limits: self.budget.limits(),
-            record: self.record.map(|path| session.recording_file(&path)).transpose()?,
+            record: self.record.map(|path| session.written_file(&path, Written::Recording)).transpose()?,
             anyway: self.anyway,
             another: self.another,
         };

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use rote_gate::Doubt;
+use rote_gate::{Doubt, GateError};
 use rote_runtime::{FlowOutcome, RunError};
 use rote_types::{AdapterId, Classify, CommandLine, ErrorKind, FlowName, Refusal, WorkspaceName, command};
 use rote_workspace::Workspace;
@@ -70,10 +70,7 @@ impl Stopped {
         };
         let ways = if doubt.workspace == *workspace { doubt.ways() } else { doubt.ways_within(workspace) };
         // Whatever else went wrong: the run goes on once a person has said what came of the write.
-        let kind = match failure.kind() {
-            cut_off @ (ErrorKind::Interrupted | ErrorKind::Limit) => cut_off,
-            _ => *kind,
-        };
+        let kind = if failure.is_cut_off() { failure.kind() } else { *kind };
         let details =
             json!({ "flow": flow, "workspace": workspace, "doubt": doubt, "cause": failure.details(), "log": log });
         Told::new(kind).hint(ways).log(log).details(details)
@@ -174,6 +171,13 @@ pub enum RunnerError {
     /// The workspace is not one of a run.
     #[error("workspace `{workspace}` is not one of a run, so there is nothing to resume")]
     NotARun { workspace: WorkspaceName },
+    /// The workspace is a copy of that of a run, which is there.
+    #[error("workspace `{workspace}` is a copy of `{original}`, whose run it is that can be resumed")]
+    Copied {
+        workspace: WorkspaceName,
+        /// The workspace that the run has written into.
+        original: WorkspaceName,
+    },
     /// There is no workspace of that name, so no run.
     #[error("there is no run `{workspace}` to resume")]
     NoSuchRun { workspace: WorkspaceName },
@@ -304,6 +308,9 @@ impl RunnerError {
                 Told::new(ErrorKind::Conflict).hint(command("rote ls").option("--workspace", workspace))
             }
             Self::UnderWay { flow, workspace } => under_way(flow, workspace),
+            Self::Copied { original, .. } => {
+                Told::new(ErrorKind::Conflict).hint(command("rote run").option("--resume", original))
+            }
             Self::NotARun { .. } => Told::new(ErrorKind::Conflict).hint("rote run <flow>"),
             Self::NoSuchRun { .. } => {
                 Told::new(ErrorKind::NotFound).hint(command("rote ls --all").note("names the workspaces of runs"))
@@ -401,17 +408,27 @@ fn goes_on(source: &RunError, workspace: &WorkspaceName) -> String {
     match (raising, source.hint()) {
         // Before the hint of a nested run, which is about its own workspace.
         (Some(option), _) => resume().flag(option).plain("<more>").into(),
-        // `@N` is a response of the run.
-        (None, Some(hint)) if hint.starts_with("rote @") => {
-            format!(
-                "{hint} --workspace {workspace}\n{}",
-                resume().note("makes the call again, and asks first where it may have happened")
-            )
-        }
-        (None, Some(hint)) => hint,
+        (None, Some(hint)) => match answered(source) {
+            None => hint,
+            Some(error) => {
+                // What the flow itself suggests comes first; of the gate's own, `@N` is a response of the run.
+                let own = error.hint().filter(|gates| *gates != hint).map(|_| hint);
+                let again = resume().note("makes the call again, and asks first where it may have happened");
+                let lines = [own, error.hint_in(workspace), Some(again.into())];
+                lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
+            }
+        },
         // What was away may be back.
         (None, None) if source.kind() == ErrorKind::Upstream => resume().into(),
         (None, None) => command("rote ls").option("--workspace", workspace).into(),
+    }
+}
+
+/// The gate's error about an answer of the run's own.
+fn answered(source: &RunError) -> Option<&GateError> {
+    match source.behind() {
+        RunError::Gate(error) if error.recorded().is_some() => Some(error),
+        _ => None,
     }
 }
 

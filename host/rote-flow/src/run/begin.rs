@@ -109,6 +109,7 @@ impl Runner {
             other => other.into(),
         });
         let workspace = Arc::new(opened?);
+        self.refuse_copy(&workspace)?;
         let not_a_run = || FlowError::Run(RunnerError::NotARun { workspace: name.clone() });
         // Before the tape is read: another process may be writing it, and end in between.
         let lock = if tape::is_there(&workspace) { tape::lock(&workspace)? } else { return Err(not_a_run()) };
@@ -134,7 +135,7 @@ impl Runner {
             return Err(other("it was begun with other parameters"));
         }
         self.check_bindings(&package)?;
-        rote_gate::recover(&self.parts.journal, &workspace)?;
+        rote_gate::recover_run(&self.parts.journal, &workspace)?;
         rote_gate::sift(&self.parts.journal, &workspace)?;
         let now = self.parts.clock.now();
         rote_gate::settle(&self.parts.journal, &workspace, &request.settle, request.said.as_ref(), now)?;
@@ -151,6 +152,18 @@ impl Runner {
         let root = header.root.unwrap_or_else(|| workspace.identity().clone());
         let offered = before.keyed.into_iter().map(|(id, _)| id).collect();
         Ok(Begun { package, path, parameters, workspace, root, tape, done: before.done, offered, earlier })
+    }
+
+    /// A copy of a run does not go on beside that: it would make the writes again that are behind it.
+    fn refuse_copy(&self, workspace: &Workspace) -> Result<(), FlowError> {
+        let Some(original) = workspace.made_as()?.filter(|name| name != workspace.name()) else { return Ok(()) };
+        let id = &workspace.identity().id;
+        match Workspace::open(&self.library().home, &original) {
+            Ok(known) if id.is_some() && known.identity().id == *id => {
+                Err(FlowError::Run(RunnerError::Copied { workspace: workspace.name().clone(), original }))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A run does not go on while nobody knows what came of a write of it.

@@ -172,7 +172,7 @@ impl Runner {
             Some(plan) => plan
                 .steps
                 .iter()
-                .map(|step| self.with_blessing(self.judge(step, None)?, blessing))
+                .map(|step| self.with_blessing(frontmatter, self.judge(frontmatter, step, None)?, blessing))
                 .collect::<Result<_, _>>()?,
             None => self.declared(frontmatter, blessing)?,
         };
@@ -187,7 +187,7 @@ impl Runner {
             for tool in pin.tools.keys() {
                 let arguments = Value::Object(Map::new());
                 let call = ToolCall { adapter: adapter.clone(), tool: tool.clone(), arguments: arguments.clone() };
-                let Outlook { verdict, reason, .. } = self.outlook(&call, |_| true, None)?;
+                let Outlook { verdict, reason, .. } = self.outlook((frontmatter, &call), |_| true, None)?;
                 let (step, needs) = ("declared".to_owned(), Vec::new());
                 let ToolCall { adapter, tool, .. } = call;
                 let call = DryRunCall {
@@ -205,7 +205,7 @@ impl Runner {
                     blessed: false,
                     preview: None,
                 };
-                calls.push(self.with_blessing(call, blessing)?);
+                calls.push(self.with_blessing(frontmatter, call, blessing)?);
             }
         }
         Ok(calls)
@@ -217,7 +217,7 @@ impl Runner {
         step: &Step,
         parameters: &Map<String, Value>,
     ) -> Result<DryRunCall, FlowError> {
-        let judged = self.judge(step, Some(parameters))?;
+        let judged = self.judge(&context.frontmatter, step, Some(parameters))?;
         let mut described = judged.clone();
         if described.known {
             let (adapter, tool) = (described.adapter.clone(), described.tool.clone());
@@ -237,7 +237,7 @@ impl Runner {
             }
         }
         // Counted as the run counts, so that a bound on the calls is one here too.
-        let counted = self.with_blessing(judged, context.blessing.as_deref())?;
+        let counted = self.with_blessing(&context.frontmatter, judged, context.blessing.as_deref())?;
         if described.preview.is_none() && !described.known {
             return Ok(counted);
         }
@@ -246,11 +246,16 @@ impl Runner {
     }
 
     /// Lowers the verdict on a call that the blessing covers, and counts it.
-    fn with_blessing(&self, call: DryRunCall, blessing: Option<&Blessing>) -> Result<DryRunCall, FlowError> {
+    fn with_blessing(
+        &self,
+        frontmatter: &Frontmatter,
+        call: DryRunCall,
+        blessing: Option<&Blessing>,
+    ) -> Result<DryRunCall, FlowError> {
         let Some(blessing) = blessing.filter(|_| call.verdict == Verdict::Confirm) else { return Ok(call) };
         let (adapter, tool, arguments) = (call.adapter.clone(), call.tool.clone(), call.arguments.clone());
         let is_unknown = |name: &str| call.unknown.as_ref().is_none_or(|names| names.contains(name));
-        let seen = self.outlook(&ToolCall { adapter, tool, arguments }, is_unknown, Some(blessing))?;
+        let seen = self.outlook((frontmatter, &ToolCall { adapter, tool, arguments }), is_unknown, Some(blessing))?;
         let Outlook { verdict, reason, blessed } = seen;
         Ok(if blessed { DryRunCall { verdict, reason, blessed, ..call } } else { call })
     }
@@ -258,7 +263,7 @@ impl Runner {
     /// What the gate will say of a call: the worst that it may say, by what is not known of it yet.
     fn outlook(
         &self,
-        call: &ToolCall,
+        (frontmatter, call): (&Frontmatter, &ToolCall),
         is_unknown: impl Fn(&str) -> bool,
         blessing: Option<&Blessing>,
     ) -> Result<Outlook, FlowError> {
@@ -266,11 +271,16 @@ impl Runner {
         if let Some(tool) = self.pins().surface.tool(&call.adapter, &call.tool)? {
             asked.arguments = tool.at_worst(&call.arguments, is_unknown);
         }
-        self.parts.tools.outlook(&asked, blessing)
+        self.parts.tools.outlook(frontmatter, &asked, blessing)
     }
 
-    /// A step as a call with placeholders, and what the write guard says of its tool.
-    fn judge(&self, step: &Step, parameters: Option<&Map<String, Value>>) -> Result<DryRunCall, FlowError> {
+    /// A step as a call with placeholders, and what the gate says of its tool.
+    fn judge(
+        &self,
+        frontmatter: &Frontmatter,
+        step: &Step,
+        parameters: Option<&Map<String, Value>>,
+    ) -> Result<DryRunCall, FlowError> {
         let mut holes = Holes { parameters, known: true };
         let arguments = match evaluate(&step.arguments, &mut holes) {
             Ok(arguments) => arguments.unwrap_or_else(|| Value::Object(Map::new())),
@@ -284,7 +294,8 @@ impl Runner {
         })?;
         let call = ToolCall { adapter, tool: step.tool.clone(), arguments };
         let unknown = unknown(step, parameters);
-        let Outlook { verdict, reason, .. } = self.outlook(&call, |name| unknown.contains(name), None)?;
+        let Outlook { verdict, reason, .. } =
+            self.outlook((frontmatter, &call), |name| unknown.contains(name), None)?;
         let needs = step.waits_for().into_iter().map(ToOwned::to_owned).collect();
         // Of a pinned flow nobody knows how often it runs.
         let repeated = parameters.is_none() || !step.is_one_call();

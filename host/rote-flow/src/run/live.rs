@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use rote_adapter::{Adapter, AdapterError, Adapters, CallOptions, Caller, Checked, Reservation};
-use rote_gate::{CredentialPreview, FlowStamp, GateError, Outlook, Preview, ToolPermission};
-use rote_govern::{Blessing, Verdict};
+use rote_gate::{Asked, CredentialPreview, FlowStamp, GateError, Outlook, Pin, Preview, ToolPermission};
+use rote_govern::Blessing;
 use rote_runtime::{CallOutcome, Reserved, RunError, ToolHost};
 use rote_types::{AdapterId, ResponseId, ResponseRef, Tool, ToolCall};
 use serde_json::{Value, json};
@@ -62,13 +62,29 @@ impl ToolSource for AdapterTools {
         self.caller.lacking(&adapter, &tools).map_err(|error| FlowError::adapter(id, &error))
     }
 
-    fn outlook(&self, call: &ToolCall, blessing: Option<&Blessing>) -> Result<Outlook, FlowError> {
+    fn outlook(
+        &self,
+        frontmatter: &Frontmatter,
+        call: &ToolCall,
+        blessing: Option<&Blessing>,
+    ) -> Result<Outlook, FlowError> {
         let Some(adapter) = opened(&self.adapters, &call.adapter)? else {
-            let reason = "the adapter is not installed".to_owned();
-            return Ok(Outlook { verdict: Verdict::Deny, reason, blessed: false });
+            return Ok(Outlook::refused("the adapter is not installed".to_owned()));
+        };
+        let pin = match pin(frontmatter, call) {
+            Ok(pin) => pin,
+            Err(error) => return Ok(Outlook::refused(error.to_string())),
         };
         let tool = adapter.tool(&call.tool).map_err(|error| FlowError::adapter(&call.adapter, &error))?;
-        Ok(Outlook::of(adapter.manifest(), adapter.policy(), &tool, &call.arguments, blessing))
+        Ok(Outlook::of(&Asked {
+            adapter: adapter.manifest(),
+            policy: adapter.policy(),
+            tool: &tool,
+            arguments: &call.arguments,
+            pin: Some(&pin),
+            flow: Some((&frontmatter.name, &permissions(frontmatter))),
+            blessing,
+        }))
     }
 
     fn look(&self, write: &ToolCall) -> Option<String> {
@@ -96,13 +112,18 @@ fn run_error(error: AdapterError) -> RunError {
     RunError::from(error)
 }
 
-/// What the gate is told of the flow that calls.
-fn stamp(context: &RunContext) -> Arc<FlowStamp> {
+/// The tools that a flow may write with, as the gate is told.
+fn permissions(frontmatter: &Frontmatter) -> Vec<ToolPermission> {
     let permission =
         |one: &crate::WritePermission| ToolPermission { adapter: one.adapter.clone(), tool: one.tool.clone() };
+    frontmatter.write_permissions.iter().map(permission).collect()
+}
+
+/// What the gate is told of the flow that calls.
+fn stamp(context: &RunContext) -> Arc<FlowStamp> {
     Arc::new(FlowStamp {
         name: context.frontmatter.name.clone(),
-        write_permissions: context.frontmatter.write_permissions.iter().map(permission).collect(),
+        write_permissions: permissions(&context.frontmatter),
         blessing: context.blessing.clone(),
         root: context.root.clone(),
     })
@@ -110,15 +131,19 @@ fn stamp(context: &RunContext) -> Arc<FlowStamp> {
 
 /// The pin and the stamp that go with a call.
 fn options(context: &RunContext, stamp: &Arc<FlowStamp>, call: &ToolCall) -> Result<CallOptions, RunError> {
-    let frontmatter: &Frontmatter = &context.frontmatter;
+    let pin = pin(&context.frontmatter, call)?;
+    Ok(CallOptions { pin: Some(pin), flow: Some(Arc::clone(stamp)), ..CallOptions::default() })
+}
+
+/// What a flow pins of the tool that it calls.
+fn pin(frontmatter: &Frontmatter, call: &ToolCall) -> Result<Pin, RunError> {
     let pinned = frontmatter.adapters.get(&call.adapter);
     let pin = pinned.and_then(|adapter| adapter.tools.get(&call.tool).map(|tool| (adapter, tool)));
     let Some((adapter, tool)) = pin else {
         let (flow, adapter, tool) = (frontmatter.name.clone(), call.adapter.clone(), call.tool.clone());
         return Err(RunError::nested(&FlowError::Run(RunnerError::NotPinned { flow, adapter, tool })));
     };
-    let pin = gate_pin(frontmatter, &call.adapter, adapter, tool);
-    Ok(CallOptions { pin: Some(pin), flow: Some(Arc::clone(stamp)), ..CallOptions::default() })
+    Ok(gate_pin(frontmatter, &call.adapter, adapter, tool))
 }
 
 /// The calls of one run.

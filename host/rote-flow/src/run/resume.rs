@@ -197,11 +197,6 @@ fn left_out(response: ResponseId, call: &ToolCall) -> RunError {
     RunError::Nested { kind: ErrorKind::Denied, message, hint: None, details, refusal, names_doubt: false }
 }
 
-/// Whether what ended a run is nothing that it was told.
-fn is_cut_off(failure: &FlowFailure) -> bool {
-    matches!(failure.error.kind(), ErrorKind::Interrupted | ErrorKind::Limit)
-}
-
 /// An answer of an earlier run that was taken for a call.
 struct Taken {
     key: Key,
@@ -255,7 +250,7 @@ impl Resumed {
     pub(crate) fn failed(&self, failure: &FlowFailure) -> Result<Ended, FlowError> {
         match failure.response.or(failure.suspect) {
             Some(response) => self.stopped_by(response),
-            None if failure.frame.is_none() && is_cut_off(failure) => Ok(Ended::cut_off()),
+            None if failure.frame.is_none() && failure.error.is_cut_off() => Ok(Ended::cut_off()),
             None => Ok(Ended::stopped_at(failure.frame)),
         }
     }

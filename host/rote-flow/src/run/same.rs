@@ -134,7 +134,11 @@ impl Runner {
                 break;
             }
         }
-        for name in renamed(home, &frontmatter.name, parent.is_some())? {
+        let mut others: BTreeSet<_> = renamed(home, &frontmatter.name, parent.is_some())?.into_iter().collect();
+        // However many runs came behind one: what the journal has as open is looked at.
+        let open = self.parts.journal.open_of(&frontmatter.name, wanted)?;
+        others.extend(open.into_iter().map(|open| open.run.name));
+        for name in others {
             match Ends::read_in(&home.workspace_dir(&name)) {
                 Ok(Some(ends)) if ends.header.flow == frontmatter.name && same(&name, &ends) => {
                     judged.extend(self.refuse_beside(&name, may_be_under_way)?);

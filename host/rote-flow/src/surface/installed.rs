@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rote_adapter::{Adapter, AdapterError, Adapters};
-use rote_gate::Outlook;
+use rote_gate::{Asked, Outlook};
 use rote_govern::Verdict;
 use rote_types::{AdapterId, Manifest, Tool, TrustRoot};
 use serde_json::{Map, Value};
@@ -51,7 +51,16 @@ impl Surface for Adapters {
     fn verdict(&self, adapter: &AdapterId, tool: &str) -> Result<Option<Verdict>, FlowError> {
         let (Some(opened), Some(tool)) = (opened(self, adapter)?, self.tool(adapter, tool)?) else { return Ok(None) };
         let arguments = Value::Object(Map::new());
-        Ok(Some(Outlook::of(opened.manifest(), opened.policy(), &tool, &arguments, None).verdict))
+        let asked = Asked {
+            adapter: opened.manifest(),
+            policy: opened.policy(),
+            tool: &tool,
+            arguments: &arguments,
+            pin: None,
+            flow: None,
+            blessing: None,
+        };
+        Ok(Some(Outlook::of(&asked).verdict))
     }
 
     fn trust(&self, adapter: &AdapterId) -> Result<Option<TrustRoot>, FlowError> {

@@ -31,9 +31,9 @@ impl Advice {
         self.wait.map(|seconds| format!("; it asks to wait {seconds} s")).unwrap_or_default()
     }
 
-    pub(super) fn hint(&self, response: &ResponseRef, adapter: &AdapterId) -> String {
-        let look = command("rote").argument(response.id).plain("'.'").to_string();
-        if !matches!(response.status, 401 | 403) {
+    /// What can be done, one command a line; the last one looks at the answer.
+    pub(super) fn hint(&self, status: u16, adapter: &AdapterId, look: String) -> String {
+        if !matches!(status, 401 | 403) {
             return look;
         }
         let set = |entry: &String, note| command("rote token set").argument(entry).note(note).to_string();

@@ -49,6 +49,7 @@ impl GateError {
             Self::BegunBefore { .. } => "begun_before",
             Self::Forgotten { .. } => "workspace.older",
             Self::ExecutedUnrecorded { .. } => "executed_unrecorded",
+            Self::Unjournaled { .. } => "unjournaled",
             Self::SettledOtherwise { .. } => "settled_otherwise",
             Self::NotOpen { .. } | Self::AnswerOfGone { .. } => "workspace.gone",
             Self::Http { .. }

@@ -139,3 +139,24 @@ async fn an_outcome_that_cannot_be_recorded_is_said_so() {
     assert_eq!(world.kinds(), ["effect.started", "effect.finished"]);
     assert!(world.events()[1].body["error"].is_string());
 }
+
+/// What is recorded is told as recorded, whatever the journal could take.
+#[tokio::test]
+async fn an_answer_that_is_recorded_and_not_journaled_is_told_as_recorded() {
+    let world = World::new();
+    let journal = world.home.journal_file();
+    let server = Server::start(move |_| {
+        // The journal takes no end from here on, as on a disk that is full.
+        let refuse = "CREATE TRIGGER IF NOT EXISTS full BEFORE INSERT ON events WHEN NEW.kind = 'effect.finished' \
+            BEGIN SELECT RAISE(ABORT, 'disk full'); END";
+        rusqlite::Connection::open(&journal).unwrap().execute_batch(refuse).unwrap();
+        crate::tests::support::ok("application/json", b"{}")
+    })
+    .await;
+    let call = world.call(&Surface::at(&server.url()), "post", json!({"id": 1}));
+    let error = world.send(&call, claim("POST", "/things/1")).await.unwrap_err();
+    assert!(matches!(&error, crate::GateError::Unjournaled { response, .. } if response.status == 200), "{error:?}");
+    assert_eq!(rote_types::Classify::hint(&error).unwrap(), format!("rote {} '.'", call.response));
+    assert_eq!(error.recorded().map(|response| response.id), Some(call.response));
+    assert_eq!(world.recorded(&call).reference().status, 200);
+}

@@ -10,7 +10,9 @@ use serde_json::json;
 use crate::stage::{Admission, Case, Stage, grant, write_guard};
 use crate::tests::confirm::blessed;
 use crate::tests::support::{Surface, World, claim};
-use crate::{Authority, Claim, FlowStamp, GateError, Invocation, StageName, StageVerdict};
+use crate::{
+    Asked, Authority, Claim, FlowStamp, GateError, Invocation, Outlook, StageName, StageVerdict, ToolPermission,
+};
 
 fn says(stage: StageName, verdict: Verdict) -> StageVerdict {
     StageVerdict { stage, verdict, rule: Cow::Borrowed("goal"), message: Cow::Borrowed("it is not what was asked for") }
@@ -74,4 +76,36 @@ fn a_blessing_answers_what_the_guard_asks_and_no_other_stage() {
     let (admission, decisive, _) = through(&world, &call, audits);
     assert_eq!((admission, decisive), (Admission::Blessed, Some((StageName::Grant, Verdict::Audit))));
     assert_eq!(through(&world, &call, confirms).0, Admission::Waiting);
+}
+
+/// What is said before a call is made is what the stages will say of it.
+#[test]
+fn the_outlook_knows_the_scope_of_a_flow_and_what_it_pins() {
+    let (world, surface) = (World::new(), Surface::at("http://127.0.0.1:9"));
+    let call = world.call(&surface, "post", json!({"id": 7}));
+    let flow: rote_types::FlowName = "f".parse().unwrap();
+    let asked = |tool: &str, pin| {
+        let permitted = [ToolPermission { adapter: call.adapter.id.clone(), tool: tool.to_owned() }];
+        Outlook::of(&Asked {
+            adapter: &call.adapter,
+            policy: &call.policy,
+            tool: &call.tool,
+            arguments: &call.arguments,
+            pin,
+            flow: Some((&flow, &permitted)),
+            blessing: None,
+        })
+    };
+    assert!(asked("post", None).verdict < Verdict::Deny);
+    let outside = asked("delete", None);
+    assert!(outside.verdict == Verdict::Deny && outside.reason.contains("may not write with"), "{outside:?}");
+    let pin = crate::Pin {
+        fingerprint: rote_types::Fingerprint("mcp_other".into()),
+        tool_digest: rote_types::ToolDigest("other".into()),
+        goes_to: None,
+        below: None,
+        credentials: std::collections::BTreeMap::new(),
+    };
+    let drifted = asked("post", Some(&pin));
+    assert!(drifted.verdict == Verdict::Deny && drifted.reason.contains("not the one that was pinned"), "{drifted:?}");
 }

@@ -27,6 +27,24 @@ pub(super) const BEHIND_RESPONSE: &str = "CASE WHEN json_valid(body_json) THEN j
     ORDER BY seq";
 
 impl Journal {
+    /// Returns the latest time of the last events, of which the last one need not have it: the clock may have been set back.
+    ///
+    /// # Errors
+    /// [`HomeError::Database`].
+    pub fn latest(&self, most: usize) -> Result<Option<Timestamp>, HomeError> {
+        let read = || -> Result<Option<Timestamp>, rusqlite::Error> {
+            let connection = self.connection();
+            let mut statement = connection.prepare_cached("SELECT ts FROM events ORDER BY seq DESC LIMIT ?1")?;
+            let mut rows = statement.query([i64::try_from(most).unwrap_or(i64::MAX)])?;
+            let mut latest = None;
+            while let Some(row) = rows.next()? {
+                latest = latest.max(row.get_ref(0)?.as_str()?.parse::<Timestamp>().ok());
+            }
+            Ok(latest)
+        };
+        read().map_err(self.failed("read"))
+    }
+
     /// Returns the newest `effect.started` of a response, if there is one.
     ///
     /// # Errors

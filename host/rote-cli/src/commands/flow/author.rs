@@ -6,7 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use rote_app::{BuildRequest, BuildSource, Built, FlowReference, NoObserver, ProjectForm, ReplayRequest, RunRequest};
+use rote_app::{
+    BuildRequest, BuildSource, Built, FlowReference, NoObserver, ProjectForm, ReplayRequest, RunRequest, Written,
+};
 use rote_types::{Language, Sha256Digest, command};
 use serde_json::json;
 
@@ -176,7 +178,7 @@ impl Dev {
 fn build(context: &Context, path: &Path, output: Option<&Path>) -> Result<Built> {
     let session = context.session()?;
     let source = BuildSource::of(&session.absolute(path))?;
-    let output = output.map(|output| session.outside_home(output)).transpose()?;
+    let output = output.map(|output| session.written_file(output, Written::Component)).transpose()?;
     let author = session.host().author()?;
     Ok(context.block_on(author.build(&BuildRequest { source, output }))??)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rote_app::{Form, VersionPart};
+use rote_app::{Form, VersionPart, Written};
 use rote_types::{Language, command};
 use serde_json::json;
 
@@ -141,7 +141,7 @@ impl Decompile {
         match self.output {
             None => Ok(Report::new(json!({ "flow": self.flow, "text": text }), text).verbatim()),
             Some(path) => {
-                session.write_source(&path, &text)?;
+                session.write_source(&path, &text, Written::Text(&text))?;
                 Ok(Report::new(json!({ "flow": self.flow, "path": path }), format!("wrote {}", path.display())))
             }
         }
