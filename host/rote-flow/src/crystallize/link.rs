@@ -23,7 +23,7 @@ use rote_plan::{Expression, Reference, equal, text_of};
 use rote_types::{ResponseId, command};
 use serde_json::Value;
 
-use super::chance::tells_of_several;
+use super::chance::{tells, tells_of_several};
 use super::context::{Context, names_id, path_names};
 use super::desk::{Desk, REFERENCE};
 use super::draft::{Draft, DraftStep};
@@ -34,7 +34,7 @@ use super::secret::is_secret;
 use super::words::joined;
 use super::written::{has_hundredths, trimmed, with_hundredths};
 use crate::FlowError;
-use crate::literals::{last_segment, looks_like, replace};
+use crate::literals::{last_segment, looks_like, replace, walk_scalars};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use crate::trace::RecordedCall;
 pub(crate) use compared::{values_in_programs, values_of_the_result, word_of};
@@ -282,8 +282,21 @@ impl<'a, 'b> Linker<'a, 'b> {
             let of = &self.cx.trace.calls[hit.call];
             !of.is_write() && of.arguments.as_object().is_some_and(|arguments| !arguments.is_empty())
         };
-        let read = |hit: &&&Hit| source::same_name(hit.field(), name) && about(hit) && alone(hit);
-        self.call.is_write() && !is_said(value) && !printed::says_nothing(value) && hits.iter().any(|hit| read(&hit))
+        // A word that a person says as well is taken from there where the write is for that thing.
+        let meant = |hit: &Hit| !is_said(value) || self.is_of_the_written(name, hit);
+        let read = |hit: &&&Hit| source::same_name(hit.field(), name) && about(hit) && alone(hit) && meant(hit);
+        self.call.is_write() && !printed::says_nothing(value) && hits.iter().any(|hit| read(&hit))
+    }
+
+    /// Whether a place is of the thing that the write is for: it was read by something else that the write sends.
+    fn is_of_the_written(&self, name: &str, hit: &Hit) -> bool {
+        let mut found = false;
+        walk_scalars(&self.cx.trace.calls[hit.call].arguments, String::new(), &mut |_, asked| {
+            walk_scalars(&self.call.arguments, String::new(), &mut |pointer, sent| {
+                found |= sent == asked && tells(asked) && place_name(pointer) != name;
+            });
+        });
+        found
     }
 
     /// Whether it stands in one place of all answers, in that of a call that says what it is about, and not in a list.

@@ -18,12 +18,12 @@ use serde_json::Value;
 use super::bind::{known, with_parameters};
 use super::chance::tells;
 use super::closure;
-use super::context::Context;
+use super::context::{Context, names_id};
 use super::desk::Desk;
 use super::draft::{Draft, DraftStep};
 use super::link::{self, place_name};
 use super::parameters::Parameters;
-use super::path::jq_of;
+use super::path::{Segment, jq_of};
 use super::program::last_field;
 use super::world::scalars;
 use super::written::rounded;
@@ -39,6 +39,8 @@ const MAX_NUMBERS: usize = 200;
 const MAX_READS: usize = 3;
 /// Most numbers that were printed before, the last ones.
 const MAX_PRINTED: usize = 6;
+/// Most numbers of one thing that are tried.
+const MAX_FIELDS: usize = 12;
 
 /// Asks about the totals of the writes that stay.
 pub(crate) fn ask(
@@ -97,9 +99,11 @@ impl<'a, 'b> Totals<'a, 'b> {
             let behind = draft.steps.iter().find(|one| one.id == reference.step).map_or(0, |one| one.calls[0] + 1);
             let is_sent = cx.is_sent(behind, &Value::from(number));
             let from = Some(Expression::From(reference));
-            Amount { around: String::new(), name, label, pointer: None, number, from, is_sent, of: BTreeSet::new() }
+            Amount { from, is_sent, ..Amount::plain(&name, label, number) }
         }));
-        amounts.extend(percents(&step.call(cx.trace).arguments));
+        amounts.extend(said_in(&step.call(cx.trace).arguments));
+        let of_things = of_things(&fields::things(cx, draft, parameters, step), &amounts);
+        amounts.extend(of_things);
         Self { cx, draft, parameters, step, amounts }
     }
 
@@ -208,31 +212,64 @@ fn word(number: usize) -> String {
     if number == 1 { RECKONED.to_owned() } else { format!("{RECKONED}-{number}") }
 }
 
-/// The percentages that the texts of a write name, each as a part of one.
-fn percents(arguments: &Value) -> Vec<Amount> {
+/// The numbers that the texts of a write name: of a percentage the part of one, what is left of one without it, and one with it.
+fn said_in(arguments: &Value) -> Vec<Amount> {
     let mut found: Vec<Amount> = Vec::new();
+    let amount = |label: String, number: f64| Amount::plain("said", label, number);
     walk_scalars(arguments, String::new(), &mut |_, value| {
-        for (before, _) in
-            value.as_str().into_iter().flat_map(|text| text.match_indices('%').map(|(at, _)| (&text[..at], at)))
-        {
-            let before = before.trim_end();
-            let digits = before.rfind(|c: char| !c.is_ascii_digit() && c != '.').map_or(0, |at| at + 1);
-            let number = before.get(digits..).and_then(|number| number.parse::<f64>().ok());
-            let Some(number) = number.filter(|number| *number > 0.0 && found.len() < MAX_PRINTED) else { continue };
-            let label = format!("{number} percent");
-            let name = "percent".to_owned();
-            found.push(Amount {
-                around: String::new(),
-                name,
-                label,
-                pointer: None,
-                number: number / 100.0,
-                from: None,
-                is_sent: true,
-                of: BTreeSet::new(),
-            });
+        let text = value.as_str().unwrap_or_default();
+        for (at, word) in numbers_in(text) {
+            let Some(number) = word.parse::<f64>().ok().filter(|number| *number > 0.0) else { continue };
+            if found.len() >= 3 * MAX_PRINTED {
+                return;
+            }
+            if !text[at + word.len()..].trim_start().starts_with('%') {
+                found.push(amount(format!("the {word} of its text"), number));
+                continue;
+            }
+            let whole = [(number, number), (100.0 - number, 100.0 - number), (100.0 + number, 100.0 + number)];
+            let of_one = whole.into_iter().filter(|(percent, _)| *percent > 0.0);
+            found.extend(of_one.map(|(percent, part)| amount(format!("{percent} percent"), part / 100.0)));
         }
     });
+    found
+}
+
+/// The numbers of a text as they are written there, each with its place; what is a part of a word is none.
+fn numbers_in(text: &str) -> Vec<(usize, &str)> {
+    let is_part = |c: char| c.is_ascii_digit() || c == '.';
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(begin) = text[at..].find(|c: char| c.is_ascii_digit()).map(|begin| at + begin) {
+        let end = text[begin..].find(|c| !is_part(c)).map_or(text.len(), |end| begin + end);
+        let word = text[begin..end].trim_end_matches('.');
+        let is_alone = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '-' | '_' | ':' | '/'));
+        if is_alone(text[..begin].chars().next_back()) && is_alone(text[end..].chars().next()) {
+            found.push((begin, word));
+        }
+        at = end;
+    }
+    found
+}
+
+/// The numbers that the things have which a write is for, but for those that it sends.
+fn of_things(things: &[(Reference, Value)], sent: &[Amount]) -> Vec<Amount> {
+    let mut found = Vec::new();
+    for (thing, value) in things {
+        let members = value.as_object().into_iter().flatten().filter(|(name, _)| !names_id(name));
+        let numbers = members.filter_map(|(name, value)| Some((name, value.as_f64().filter(|number| *number != 0.0)?)));
+        let is_new = |(name, number): &(&String, f64)| {
+            sent.iter().all(|one| one.from.is_none() || one.name != **name || one.number != *number)
+        };
+        for (name, number) in numbers.filter(is_new).take(MAX_FIELDS) {
+            let field = jq_of(&[Segment::Key(name.clone())]);
+            let jq = if thing.jq == "." { field } else { format!("{} | {field}", thing.jq) };
+            let label = format!("`{name}` of {}", thing.step);
+            let from = Some(Expression::From(Reference { jq, ..thing.clone() }));
+            let around = format!("{} {}", thing.step, thing.jq);
+            found.push(Amount { around, from, is_of_thing: true, ..Amount::plain(name, label, number) });
+        }
+    }
     found
 }
 
@@ -243,9 +280,9 @@ fn amounts(cx: &Context<'_>, step: &DraftStep) -> Vec<Amount> {
         let number = step.call(cx.trace).arguments.pointer(pointer).and_then(Value::as_f64);
         let (around, name) = pointer.rsplit_once('/').unwrap_or_default();
         if let Some(number) = number.filter(|_| found.len() < MAX_NUMBERS) {
-            let (around, name, label) = (around.to_owned(), name.to_owned(), place_name(pointer));
-            let (pointer, from, of) = (Some(pointer.to_owned()), from.cloned(), BTreeSet::new());
-            found.push(Amount { around, name, label, pointer, number, from, is_sent: true, of });
+            let (around, label) = (around.to_owned(), place_name(pointer));
+            let (pointer, from) = (Some(pointer.to_owned()), from.cloned());
+            found.push(Amount { around, pointer, from, ..Amount::plain(name, label, number) });
         }
     });
     found

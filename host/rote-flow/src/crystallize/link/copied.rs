@@ -87,9 +87,14 @@ impl<'a> Linker<'a, '_> {
             }
             // `48.20` is written so of `48.2`; with `1,200` a program has no way to say which commas are meant.
             let written = &text[range.clone()];
-            let hundredths = !exact && has_hundredths(written) && !written.contains(',');
-            if hundredths {
-                reads.iter_mut().for_each(|read| read.jq = with_hundredths(&read.jq));
+            let hundredths = has_hundredths(written) && !written.contains(',');
+            // `42.75` too, since the next one may be `54.0`.
+            let is_number = |read: &Read| {
+                let outputs = self.cx.outputs(read.response, &read.jq);
+                outputs.is_ok_and(|outputs| matches!(outputs.as_slice(), [Value::Number(_)]))
+            };
+            for read in reads.iter_mut().filter(|read| hundredths && (!exact || is_number(read))) {
+                read.jq = with_hundredths(&read.jq);
             }
             found.push(Copied { reads, range, exact: exact || hundredths });
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::FlowError;
 use crate::crystallize::bind::known;
-use crate::crystallize::chance::tells;
+use crate::crystallize::chance::{tells, tells_of_several};
 use crate::crystallize::context::{Context, names_id};
 use crate::crystallize::desk::Desk;
 use crate::crystallize::draft::{Draft, DraftStep};
@@ -45,7 +45,10 @@ pub(super) fn ask(
             let jq = format!("{} | {formula}", thing.jq);
             Some((Reference { jq, ..thing.clone() }, formula))
         });
-        let Some((made, formula)) = found else { continue };
+        let Some((made, formula)) = found else {
+            unexplained(&draft.steps[at], (&things, &id), (&pointer, number), desk)?;
+            continue;
+        };
         let answers = vec![
             Answer::by_id(&id, RECKONED, format!("in each run it is that, of what {} has then", made.step)),
             Answer::new(
@@ -68,8 +71,49 @@ pub(super) fn ask(
     Ok(())
 }
 
-/// The things of which a write takes a field, each with what the recording has there.
-fn things(cx: &Context<'_>, draft: &Draft, parameters: &Parameters, step: &DraftStep) -> Vec<(Reference, Value)> {
+/// Asks about an amount that nothing gives, where the write is for another thing in each run that was read before and has numbers:
+/// somebody reckoned it, or it is the same for all.
+fn unexplained(
+    step: &DraftStep,
+    (things, id): (&[(Reference, Value)], &QuestionId),
+    (pointer, number): (&str, f64),
+    desk: &mut Desk,
+) -> Result<(), FlowError> {
+    let is_amount = tells_of_several(&Value::from(number));
+    let is_number = |(name, value): (&String, &Value)| value.is_number() && !names_id(name);
+    let counted =
+        |thing: &&(Reference, Value)| thing.1.as_object().is_some_and(|members| members.iter().any(is_number));
+    let Some((thing, _)) = things.iter().find(counted).filter(|_| is_amount && changes(step)) else { return Ok(()) };
+    let name = place_name(pointer);
+    let always = format!("it is {number} in each run, or the parameter that a `--param` makes of it");
+    let spot = format!("{}:{pointer}", step.id);
+    let ask = format!(
+        "{name} `{number}` of {} is the same in each run, for whatever thing {} reads: was it reckoned? (`@N{{JQ}}` takes what \
+         a program gives of the answer @N)",
+        step.id, thing.step
+    );
+    let answers = vec![Answer::new("always", always, command("--no-link").argument(spot))];
+    desk.ask(Question::of_value(id.clone(), (&step.id, pointer), ask, Vec::new(), answers)).map(drop)
+}
+
+/// Whether something that a write sends is another one in each run.
+fn changes(step: &DraftStep) -> bool {
+    let mut found = false;
+    super::collect(&step.arguments, String::new(), &mut |_, from| found |= from.is_some());
+    found
+}
+
+/// Most things whose fields are tried.
+const MAX_THINGS: usize = 4;
+
+/// The things of which a write takes a field, and those that were read by something that it sends: what it is for. Each with
+/// what the recording has there.
+pub(super) fn things(
+    cx: &Context<'_>,
+    draft: &Draft,
+    parameters: &Parameters,
+    step: &DraftStep,
+) -> Vec<(Reference, Value)> {
     let mut found: Vec<(Reference, Value)> = Vec::new();
     references(&step.arguments, &mut |_, reference| {
         let field = last_field(&reference.jq).map(|name| jq_of(&[Segment::Key(name)]));
@@ -80,5 +124,43 @@ fn things(cx: &Context<'_>, draft: &Draft, parameters: &Parameters, step: &Draft
         let value = known(cx, draft, parameters, &Bound::From(Box::new(thing.clone())));
         found.extend(value.filter(|_| found.iter().all(|(other, _)| *other != thing)).map(|value| (thing, value)));
     });
+    let sent = leaves(&step.arguments);
+    for read in draft.steps.iter().filter(|read| is_read_before(cx, read, step)) {
+        let is_of_it = leaves(&read.arguments).iter().any(|leaf| sent.contains(leaf));
+        let is_known = found.iter().any(|(thing, _)| thing.step == read.id);
+        let Some(body) = cx.body(read.call(cx.trace).response).filter(|_| is_of_it && !is_known) else { continue };
+        found.extend(objects(&body).map(|(jq, value)| (Reference::new(read.id.clone(), jq), value.clone())));
+    }
+    found.truncate(MAX_THINGS);
     found
+}
+
+/// Whether a step is one read, made before the write.
+fn is_read_before(cx: &Context<'_>, read: &DraftStep, write: &DraftStep) -> bool {
+    let is_one = read.out.is_none() && read.broken.is_none() && read.for_each.is_none() && read.calls.len() == 1;
+    is_one && !read.is_write(cx.trace) && read.calls[0] < write.calls[0]
+}
+
+/// A whole answer that is one thing, or the one thing that it wraps.
+fn objects(body: &Value) -> impl Iterator<Item = (String, &Value)> {
+    let members = body.as_object();
+    let inner = members.filter(|members| members.len() == 1).into_iter().flatten();
+    let inner = inner.filter(|(_, value)| value.is_object());
+    let inner = inner.map(|(name, value)| (jq_of(&[Segment::Key(name.clone())]), value));
+    members.is_some().then(|| (".".to_owned(), body)).into_iter().chain(inner)
+}
+
+/// The single values of arguments that say which thing is meant: a parameter, a part of an answer, a typed id.
+fn leaves(arguments: &Expression) -> Vec<Expression> {
+    let mut found = Vec::new();
+    super::collect(arguments, String::new(), &mut |pointer, from| {
+        found.extend(from.cloned().map(|from| (pointer.to_owned(), from)));
+    });
+    let mut leaves: Vec<Expression> = found.into_iter().map(|(_, from)| from).collect();
+    walk_literals(arguments, &mut |pointer, value| {
+        if tells(value) && (value.is_string() || names_id(&place_name(pointer))) {
+            leaves.push(Expression::Literal(value.clone()));
+        }
+    });
+    leaves
 }

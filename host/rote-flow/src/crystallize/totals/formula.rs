@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rote_plan::Expression;
 use serde_json::Value;
 
-use crate::crystallize::chance::{tells, times};
+use crate::crystallize::chance::{rounded, tells, tells_of_several, times};
 use crate::crystallize::context::names_id;
 
 /// Most numbers beside a total that are tried in pairs.
@@ -23,7 +23,7 @@ const LEFT: [&str; 10] = ["net", "balance", "remain", "rest", "left", "due", "to
 /// A number that a write sent, or that a query printed before it.
 #[derive(Clone)]
 pub(super) struct Amount {
-    /// Its list and position, where it is a member of the thing of a list; else the object.
+    /// Its list and position, where it is a member of the thing of a list; else the object; of what a thing has, that thing.
     pub(super) around: String,
     pub(super) name: String,
     /// As a question calls it.
@@ -35,8 +35,27 @@ pub(super) struct Amount {
     pub(super) from: Option<Expression>,
     /// A call behind what printed it sends it as it is: it was looked at for that.
     pub(super) is_sent: bool,
+    /// It is a number of a thing that the write is for, or takes something of.
+    pub(super) is_of_thing: bool,
     /// What it is reckoned from, by position: that is not reckoned from it.
     pub(super) of: BTreeSet<usize>,
+}
+
+impl Amount {
+    /// One that is the same in each run and was sent as it is.
+    pub(super) fn plain(name: &str, label: String, number: f64) -> Self {
+        Self {
+            around: String::new(),
+            name: name.to_owned(),
+            label,
+            pointer: None,
+            number,
+            from: None,
+            is_sent: true,
+            is_of_thing: false,
+            of: BTreeSet::new(),
+        }
+    }
 }
 
 /// A product that is added or taken away.
@@ -80,8 +99,9 @@ pub(super) fn formulas(amounts: &[Amount], total: usize) -> Vec<Formula> {
             let product = product * f64::from(term.times);
             if term.minus { -product } else { product }
         };
-        let value: f64 = formula.iter().map(product).sum();
-        (value - amounts[total].number).abs() <= amounts[total].number.abs() * 1e-9
+        let (value, number): (f64, f64) = (formula.iter().map(product).sum(), amounts[total].number);
+        let is_product = formula.iter().any(|term| term.factors.len() > 1);
+        (value - number).abs() <= number.abs() * 1e-9 || is_product && rounded(value, number).is_some()
     };
     let changes =
         |formula: &Formula| formula.iter().flat_map(|term| &term.factors).any(|at| amounts[*at].from.is_some());
@@ -118,16 +138,26 @@ fn beside(amounts: &[Amount], total: usize, others: &[usize]) -> Vec<Formula> {
     // What is 1 reckons nothing, unless it counts what is paid for.
     let is_factor = |at: &usize| amounts[*at].number != 1.0 || is_named(&amounts[*at], &COUNTS);
     let (mut products, mut sums, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+    let is_long = tells_of_several(&Value::from(amounts[total].number));
+    let is_few = beside.iter().filter(|at| !amounts[**at].is_of_thing).count() <= MAX_IN_THREES;
     for (position, one) in beside.iter().enumerate() {
         for other in &beside[position + 1..] {
+            let is_of_thing = amounts[*one].is_of_thing || amounts[*other].is_of_thing;
+            // What things have gives most short numbers by chance; two fields of one thing are asked about by themselves (`fields`).
+            let is_of_one = is_of_thing && amounts[*one].around == amounts[*other].around;
+            if is_of_one || is_of_thing && !is_long {
+                continue;
+            }
             if is_factor(one) && is_factor(other) {
                 products.push(vec![plus(vec![*one, *other])]);
             }
             sums.push(vec![plus(vec![*one]), plus(vec![*other])]);
-            for (more, less) in [(one, other), (other, one)].into_iter().filter(|_| is_named(&amounts[total], &LEFT)) {
+            let is_left = is_of_thing || is_named(&amounts[total], &LEFT);
+            for (more, less) in [(one, other), (other, one)].into_iter().filter(|_| is_left) {
                 rest.push(vec![plus(vec![*more]), Term { minus: true, times: 1, factors: vec![*less] }]);
             }
-            for third in beside[position + 1..].iter().filter(|third| *third > other && beside.len() <= MAX_IN_THREES) {
+            let is_third = |third: &&usize| *third > other && !amounts[**third].is_of_thing;
+            for third in beside[position + 1..].iter().filter(|third| is_few && !is_of_thing && is_third(third)) {
                 rest.push(vec![plus(vec![*one]), plus(vec![*other]), plus(vec![*third])]);
             }
         }

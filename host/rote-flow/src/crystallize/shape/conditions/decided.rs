@@ -12,12 +12,12 @@ use serde_json::Value;
 use super::super::super::context::{Context, names_id};
 use super::super::super::draft::{Draft, DraftStep};
 use super::super::super::occurrences::names_title;
-use super::super::super::path::jq_of;
-use super::super::super::program::{Kind, conditions, names as has_word, string_literals, tokens};
+use super::super::super::path::{jq_of, path_of};
+use super::super::super::program::{Kind, conditions, names as has_word, stages, string_literals, tokens};
 use super::super::pages::arrays;
 use super::super::unread::turns_a_page;
 use super::looked::{Look, as_one, counts_places, makes};
-use super::reading::{equals, nothing};
+use super::reading::{equals, nothing, something};
 use crate::literals::walk_scalars;
 use crate::trace::RecordedCall;
 
@@ -66,6 +66,11 @@ fn printed(cx: &Context<'_>, draft: &Draft, (step, call): (&DraftStep, usize), q
     let whole = cx.whole(response);
     let outputs = cx.outputs(whole, &program).ok()?;
     let value = as_one(&outputs);
+    if outputs.len() == 1 && !value.is_null() && !answers_write && selects_one(&program) {
+        let reading = something(cx, &source.id, whole, &program).filter(|_| source.is_one())?;
+        let what = format!("the query `{program}` of {response} gave something");
+        return Some(Look { response, program: Some(program), what, value, reading: Ok(reading) });
+    }
     let echoed = || answers_write && sends(read, &value);
     if counts_places(&program) && outputs.iter().any(Value::is_number) || cx.is_sent(call, &value) || echoed() {
         return None;
@@ -188,6 +193,14 @@ fn chooses_by_name(program: &str) -> bool {
     let scopes = if selects.is_empty() { vec![program] } else { selects };
     let by_name = |scope: &str| fields(scope).iter().any(|field| names_a_thing(field));
     scopes.into_iter().any(|scope| by_name(scope) && !string_literals(scope).is_empty())
+}
+
+/// Whether a program gives one thing, or a part of it, only where a condition holds: `select(.total > 100) | .id`. Whatever of it
+/// is sent then, the condition was what was asked.
+fn selects_one(program: &str) -> bool {
+    let stages: Vec<&str> = stages(program).into_iter().map(str::trim).collect();
+    let Some(at) = stages.iter().position(|stage| stage.starts_with("select(")) else { return false };
+    stages[..at].iter().all(|stage| path_of(stage).is_some())
 }
 
 fn names_a_thing(field: &str) -> bool {

@@ -84,6 +84,13 @@ pub(super) fn nothing(cx: &Context<'_>, step: &str, response: ResponseId, progra
     }
 }
 
+/// Reads that a query gave something of the answer of a step.
+pub(super) fn something(cx: &Context<'_>, step: &str, response: ResponseId, program: &str) -> Option<Reading> {
+    let (condition, programs) = (AskKind::IsEmpty, vec![program.to_owned()]);
+    let ask = Ask { condition, response, others: Vec::new(), programs, comparison: None, wanted: None, held: false };
+    Reader { cx, step, ask: &ask }.is_empty(program).ok()
+}
+
 /// Reads that a query gave this value of the answer of a step.
 pub(super) fn equals(step: &str, program: &str, value: &Value) -> Reading {
     let left = Expression::From(Reference::new(step.to_owned(), program.to_owned()));
