@@ -36,9 +36,9 @@ export default async function main(): Promise<unknown> {
 fn stopped() -> (TestHome, FakeApi, PathBuf, Arc<AtomicBool>) {
     let away = Arc::new(AtomicBool::new(true));
     let flag = Arc::clone(&away);
-    let api = FakeApi::start(move |request: &Received| match request.method == "GET" && flag.load(SeqCst) {
-        true => Script::Json(503, json!({ "message": "away" })),
-        false => Script::Json(200, json!({ "n": 1 })),
+    let api = FakeApi::start(move |request: &Received| {
+        let is_away = request.method == "GET" && flag.load(SeqCst);
+        if is_away { Script::Json(503, json!({ "message": "away" })) } else { Script::Json(200, json!({ "n": 1 })) }
     });
     let home = home();
     home.file("shop.json", document());

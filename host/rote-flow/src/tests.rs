@@ -11,6 +11,7 @@ mod days;
 mod doubts;
 mod eye;
 mod found;
+mod heads;
 mod health;
 mod keys;
 mod life;

@@ -282,10 +282,17 @@ impl<'a, 'b> Linker<'a, 'b> {
             let of = &self.cx.trace.calls[hit.call];
             !of.is_write() && of.arguments.as_object().is_some_and(|arguments| !arguments.is_empty())
         };
-        // A word that a person says as well is taken from there where the write is for that thing.
-        let meant = |hit: &Hit| !is_said(value) || self.is_of_the_written(name, hit);
+        // A word that a person says as well is taken from there where the write is for that thing, or another one is read then.
+        let meant = |hit: &Hit| !is_said(value) || self.is_of_the_written(name, hit) || self.is_of_a_parameter(hit);
         let read = |hit: &&&Hit| source::same_name(hit.field(), name) && about(hit) && alone(hit) && meant(hit);
         self.call.is_write() && !printed::says_nothing(value) && hits.iter().any(|hit| read(&hit))
+    }
+
+    /// Whether a place is of a thing that was read by an id of which a parameter is made.
+    fn is_of_a_parameter(&self, hit: &Hit) -> bool {
+        let Some(step) = self.draft.step_of(hit.call).map(|at| &self.draft.steps[at]) else { return false };
+        let by = self.cx.path_arguments(&self.cx.trace.calls[hit.call]);
+        by.iter().any(|(name, value)| tells(value) && self.cx.is_claimed(&step.id, &format!("/{name}"), name, value))
     }
 
     /// Whether a place is of the thing that the write is for: it was read by something else that the write sends.

@@ -215,7 +215,7 @@ fn word(number: usize) -> String {
 /// The numbers that the texts of a write name: of a percentage the part of one, what is left of one without it, and one with it.
 fn said_in(arguments: &Value) -> Vec<Amount> {
     let mut found: Vec<Amount> = Vec::new();
-    let amount = |label: String, number: f64| Amount::plain("said", label, number);
+    let amount = |label: String, number: f64| Amount { is_said: true, ..Amount::plain("said", label, number) };
     walk_scalars(arguments, String::new(), &mut |_, value| {
         let text = value.as_str().unwrap_or_default();
         for (at, word) in numbers_in(text) {

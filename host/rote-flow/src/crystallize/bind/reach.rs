@@ -6,11 +6,12 @@ use rote_plan::{Expression, Onward, Reference};
 use rote_types::escape_token;
 use serde_json::Value;
 
+use super::super::chance::tells_of_several;
 use super::super::closure;
-use super::super::context::Context;
+use super::super::context::{Context, names_id};
 use super::super::desk::Desk;
 use super::super::draft::Draft;
-use super::super::link::word_of;
+use super::super::link::{place_name, word_of};
 use super::super::parameters::Parameters;
 use super::super::program::string_literals;
 use super::super::request::ResultSpec;
@@ -54,7 +55,9 @@ fn reach(cx: &Context<'_>, draft: &mut Draft, parameters: &Parameters, new: &BTr
         let mut arguments = draft.steps[at].arguments.clone();
         replace(&mut arguments, &mut |pointer, literal| {
             given.iter().find_map(|(name, example)| {
-                let named = last_segment(pointer) == escape_token(name) && literal == *example;
+                // The number of a thing is that of the parameter, whatever it is called there.
+                let is_id = literal.is_number() && tells_of_several(literal) && names_id(&place_name(pointer));
+                let named = literal == *example && (is_id || last_segment(pointer) == escape_token(name));
                 let text = example.as_str().filter(|text| !text.is_empty() && !by_name_only(text));
                 if named {
                     return Some(Expression::Param((*name).to_owned()));

@@ -12,7 +12,7 @@ use super::super::chance::{tells, tells_of_several};
 use super::super::context::names_id;
 use super::super::dated::dated;
 use super::super::occurrences::{Hit, names_title};
-use super::super::path::{Segment, at};
+use super::super::path::{Segment, at, jq_of};
 use super::super::words::{MIN_EMBEDDED_CHARS, days, is_named, places};
 use super::super::written::{amounts, has_hundredths, with_hundredths};
 use super::printed::says_nothing;
@@ -79,6 +79,8 @@ impl<'a> Linker<'a, '_> {
             let all = places(text, piece).into_iter();
             found.extend(all.map(|range| Copied { range, reads: reads.clone(), exact: true }));
         }
+        let first = self.first_names(text).into_iter();
+        found.extend(first.map(|(range, read)| Copied { range, reads: vec![read], exact: true }));
         for (range, number) in numbers(text) {
             let exact = number == text[range.clone()];
             let mut reads = self.numbered(&number);
@@ -113,6 +115,40 @@ impl<'a> Linker<'a, '_> {
             found.push(Copied { range, reads: self.reads(hits).into_iter().map(written).collect(), exact: true });
         }
         found.retain(|one| !one.reads.is_empty());
+        found
+    }
+
+    /// The first words of what the things are called that the write is for, where the text has no more of it: `Dear Cem` of `Cem Dal`.
+    fn first_names(&self, text: &str) -> Vec<(Range<usize>, Read)> {
+        let mut found = Vec::new();
+        for read in self.draft.steps.iter().filter(|read| read.calls[0] < self.step.calls[0]) {
+            let is_one = read.out.is_none() && read.calls.len() == 1 && !read.is_write(self.cx.trace);
+            let call = read.call(self.cx.trace);
+            let Some(body) = self.cx.body(call.response).filter(|_| is_one) else { continue };
+            let members = body.as_object().into_iter().flatten();
+            let is_sent = |one: &Value| tells(one) && self.sends(one);
+            let asked = call.arguments.as_object().into_iter().flat_map(|asked| asked.values());
+            if !members.clone().map(|(_, one)| one).chain(asked).any(is_sent) {
+                continue;
+            }
+            for (name, called) in members.filter(|(name, _)| name.to_ascii_lowercase().ends_with("name")) {
+                let Some((first, _)) = called.as_str().and_then(|called| called.split_once(' ')) else { continue };
+                let is_name = first.chars().count() >= 3 && first.starts_with(char::is_uppercase);
+                let whole = called.as_str().is_some_and(|called| !places(text, called).is_empty());
+                if is_name && !whole {
+                    let jq = format!("{} | split(\" \")[0]", jq_of(&[Segment::Key(name.clone())]));
+                    let read = Read { step: read.id.clone(), response: call.response, jq };
+                    found.extend(places(text, first).into_iter().map(|range| (range, read.clone())));
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether the write sends a value as a whole.
+    fn sends(&self, value: &Value) -> bool {
+        let mut found = false;
+        walk_scalars(&self.call.arguments, String::new(), &mut |_, sent| found |= sent == value);
         found
     }
 

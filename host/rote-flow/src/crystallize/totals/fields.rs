@@ -15,7 +15,7 @@ use crate::crystallize::link::place_name;
 use crate::crystallize::parameters::Parameters;
 use crate::crystallize::path::{Segment, jq_of};
 use crate::crystallize::program::last_field;
-use crate::literals::{references, replace, walk_literals};
+use crate::literals::{references, replace, walk_literals, walk_scalars};
 use crate::question::{Answer, Question, QuestionId, RECKONED};
 
 /// Asks about the numbers of a write, and puts in those that are to be reckoned.
@@ -104,7 +104,7 @@ fn changes(step: &DraftStep) -> bool {
 }
 
 /// Most things whose fields are tried.
-const MAX_THINGS: usize = 4;
+const MAX_THINGS: usize = 8;
 
 /// The things of which a write takes a field, and those that were read by something that it sends: what it is for. Each with
 /// what the recording has there.
@@ -124,9 +124,8 @@ pub(super) fn things(
         let value = known(cx, draft, parameters, &Bound::From(Box::new(thing.clone())));
         found.extend(value.filter(|_| found.iter().all(|(other, _)| *other != thing)).map(|value| (thing, value)));
     });
-    let sent = leaves(&step.arguments);
     for read in draft.steps.iter().filter(|read| is_read_before(cx, read, step)) {
-        let is_of_it = leaves(&read.arguments).iter().any(|leaf| sent.contains(leaf));
+        let is_of_it = share(&read.call(cx.trace).arguments, &step.call(cx.trace).arguments);
         let is_known = found.iter().any(|(thing, _)| thing.step == read.id);
         let Some(body) = cx.body(read.call(cx.trace).response).filter(|_| is_of_it && !is_known) else { continue };
         found.extend(objects(&body).map(|(jq, value)| (Reference::new(read.id.clone(), jq), value.clone())));
@@ -141,26 +140,19 @@ fn is_read_before(cx: &Context<'_>, read: &DraftStep, write: &DraftStep) -> bool
     is_one && !read.is_write(cx.trace) && read.calls[0] < write.calls[0]
 }
 
-/// A whole answer that is one thing, or the one thing that it wraps.
+/// A whole answer that is one thing, and what it has in it.
 fn objects(body: &Value) -> impl Iterator<Item = (String, &Value)> {
     let members = body.as_object();
-    let inner = members.filter(|members| members.len() == 1).into_iter().flatten();
-    let inner = inner.filter(|(_, value)| value.is_object());
+    let inner = members.into_iter().flatten().filter(|(_, value)| value.is_object());
     let inner = inner.map(|(name, value)| (jq_of(&[Segment::Key(name.clone())]), value));
     members.is_some().then(|| (".".to_owned(), body)).into_iter().chain(inner)
 }
 
-/// The single values of arguments that say which thing is meant: a parameter, a part of an answer, a typed id.
-fn leaves(arguments: &Expression) -> Vec<Expression> {
-    let mut found = Vec::new();
-    super::collect(arguments, String::new(), &mut |pointer, from| {
-        found.extend(from.cloned().map(|from| (pointer.to_owned(), from)));
+/// Whether a write sends a value by which something was read.
+fn share(read: &Value, sent: &Value) -> bool {
+    let mut found = false;
+    walk_scalars(read, String::new(), &mut |_, asked| {
+        walk_scalars(sent, String::new(), &mut |_, one| found |= one == asked && tells(one) && !one.is_boolean());
     });
-    let mut leaves: Vec<Expression> = found.into_iter().map(|(_, from)| from).collect();
-    walk_literals(arguments, &mut |pointer, value| {
-        if tells(value) && (value.is_string() || names_id(&place_name(pointer))) {
-            leaves.push(Expression::Literal(value.clone()));
-        }
-    });
-    leaves
+    found
 }

@@ -37,6 +37,8 @@ pub(super) struct Amount {
     pub(super) is_sent: bool,
     /// It is a number of a thing that the write is for, or takes something of.
     pub(super) is_of_thing: bool,
+    /// The texts of the write say it.
+    pub(super) is_said: bool,
     /// What it is reckoned from, by position: that is not reckoned from it.
     pub(super) of: BTreeSet<usize>,
 }
@@ -53,6 +55,7 @@ impl Amount {
             from: None,
             is_sent: true,
             is_of_thing: false,
+            is_said: false,
             of: BTreeSet::new(),
         }
     }
@@ -145,7 +148,8 @@ fn beside(amounts: &[Amount], total: usize, others: &[usize]) -> Vec<Formula> {
             let is_of_thing = amounts[*one].is_of_thing || amounts[*other].is_of_thing;
             // What things have gives most short numbers by chance; two fields of one thing are asked about by themselves (`fields`).
             let is_of_one = is_of_thing && amounts[*one].around == amounts[*other].around;
-            if is_of_one || is_of_thing && !is_long {
+            let is_said = amounts[*one].is_said || amounts[*other].is_said;
+            if is_of_one || is_of_thing && !is_long && !is_said {
                 continue;
             }
             if is_factor(one) && is_factor(other) {

@@ -17,7 +17,7 @@ use super::super::super::program::{Kind, conditions, names as has_word, stages, 
 use super::super::pages::arrays;
 use super::super::unread::turns_a_page;
 use super::looked::{Look, as_one, counts_places, makes};
-use super::reading::{equals, nothing, something};
+use super::reading::{Reading, equals, more_than_none, nothing, something};
 use crate::literals::walk_scalars;
 use crate::trace::RecordedCall;
 
@@ -72,13 +72,18 @@ fn printed(cx: &Context<'_>, draft: &Draft, (step, call): (&DraftStep, usize), q
         return Some(Look { response, program: Some(program), what, value, reading: Ok(reading) });
     }
     let echoed = || answers_write && sends(read, &value);
-    if counts_places(&program) && outputs.iter().any(Value::is_number) || cx.is_sent(call, &value) || echoed() {
+    // What a program says in one case and not in another is a decision, whoever says it then.
+    let is_sent = || !has_word(&program, &["if"]) && cx.is_sent(call, &value);
+    if counts_places(&program) && outputs.iter().any(Value::is_number) || is_sent() || echoed() {
         return None;
     }
     let none = nothing(cx, &source.id, whole, &program);
+    let none = none.or_else(|| some_of(&source.id, &program, &value));
     let what = match &none {
-        Some(_) => format!("the query `{program}` of {response} gave nothing"),
-        None => format!("the query `{program}` of {response} gave {value}"),
+        Some(_) if value.as_f64().is_none_or(|number| number == 0.0) => {
+            format!("the query `{program}` of {response} gave nothing")
+        }
+        _ => format!("the query `{program}` of {response} gave {value}"),
     };
     let telling = || {
         let way = fields.last().is_some_and(|field| names_a_thing(field));
@@ -193,6 +198,12 @@ fn chooses_by_name(program: &str) -> bool {
     let scopes = if selects.is_empty() { vec![program] } else { selects };
     let by_name = |scope: &str| fields(scope).iter().any(|field| names_a_thing(field));
     scopes.into_iter().any(|scope| by_name(scope) && !string_literals(scope).is_empty())
+}
+
+/// That there are some of those that a condition chooses, where a program counts them.
+fn some_of(step: &str, program: &str, value: &Value) -> Option<Reading> {
+    let is_count = has_word(program, &["length"]) && !conditions(program).is_empty();
+    (is_count && value.as_f64().is_some_and(|number| number > 0.0)).then(|| more_than_none(step, program))
 }
 
 /// Whether a program gives one thing, or a part of it, only where a condition holds: `select(.total > 100) | .id`. Whatever of it

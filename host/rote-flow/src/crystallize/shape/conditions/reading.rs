@@ -91,6 +91,14 @@ pub(super) fn something(cx: &Context<'_>, step: &str, response: ResponseId, prog
     Reader { cx, step, ask: &ask }.is_empty(program).ok()
 }
 
+/// Reads that a query counted some in the answer of a step.
+pub(super) fn more_than_none(step: &str, program: &str) -> Reading {
+    let left = Expression::From(Reference::new(step.to_owned(), program.to_owned()));
+    let (op, right) = (Operator::Gt, Some(Expression::Literal(0.into())));
+    let condition = Condition::Compare(Comparison { left, op, right });
+    Reading { condition, says: format!("`{program}` of {step} is more than 0"), empty: None }
+}
+
 /// Reads that a query gave this value of the answer of a step.
 pub(super) fn equals(step: &str, program: &str, value: &Value) -> Reading {
     let left = Expression::From(Reference::new(step.to_owned(), program.to_owned()));

@@ -141,7 +141,9 @@ fn formula(items: &[Value], indexes: &[usize], sent: &[Value]) -> Option<String>
         let more = sent[0] - field[0];
         let is_more = more != 0.0 && more.fract() == 0.0;
         let by = field.iter().zip(&sent).all(|(field, sent)| near(field + more, *sent));
-        (is_more && by).then(|| format!("{path} {} {}", if more < 0.0 { '-' } else { '+' }, more.abs()))
+        let plain = format!("{path} {} {}", if more < 0.0 { '-' } else { '+' }, more.abs());
+        let is_whole = field.iter().all(|one| one.fract() == 0.0);
+        (is_more && by).then(|| if is_whole { plain } else { format!("({plain}) * 1e8 | round / 1e8") })
     });
     of_one.or_else(|| of_two(&rows, &sent))
 }
