@@ -29,6 +29,7 @@ mod going_on;
 mod guard;
 mod hints;
 #[cfg(unix)]
+mod intents;
 mod interrupted;
 mod jobs;
 #[expect(clippy::disallowed_methods, reason = "a person edits a policy")]

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use rote_gate::{
     CredentialPreview, Environment, FlowStamp, GateError, Invocation, Pin, Progress, Redaction, UnboundError,
 };
+use rote_govern::intent::{Mandate, MandateSource};
 use rote_home::ToTheEnd;
 use rote_runtime::{CallOutcome, LoadError, Prepared, RunError, Runtime, Sandbox, World};
 use rote_types::{
@@ -69,6 +70,8 @@ pub struct CallOptions {
     pub confirm: Arc<[String]>,
     /// Describe the request instead of sending it; no number is spent.
     pub dry_run: bool,
+    /// Says what a write is made for.
+    pub mandate: MandateSource,
     /// Headers that a person adds to the request.
     pub headers: Arc<[(String, String)]>,
     /// A write is not sent while another process sends the same one in the workspace.
@@ -516,6 +519,7 @@ fn invocation(
         // A dry run has no place in the log; numbers start at 1, so 0 names none.
         response: place.map_or(ResponseId(0), Reservation::response),
         flow: options.flow.clone(),
+        mandate: if call.tool.access.changes() { options.mandate.now() } else { Mandate::Free },
         confirm: Arc::clone(&options.confirm),
         dry_run: options.dry_run,
         alone: options.alone,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rote_adapter::{Adapter, AdapterError, BatchItem, BatchResult, CallOptions, Pace, References};
 use rote_gate::{GateError, Preview, SecretError};
+use rote_govern::intent::MandateSource;
 use rote_govern::reach;
 use rote_runtime::{CallOutcome, RunError};
 use rote_types::{AdapterId, CallLimits, ErrorKind, Given, ResponseId, ResponseRef, Tool, WorkspaceName, command};
@@ -170,7 +171,9 @@ impl Session {
         let (workspace, created_workspace) = self.workspace_or_default().map_err(AppError::unsent)?;
         let asked = (request.tool.as_str(), Value::Object(arguments));
         self.tell_of_secrets(&asked.1)?;
+        let mandate = if tool.access.changes() { self.mandate()? } else { MandateSource::default() };
         let options = CallOptions {
+            mandate,
             confirm: request.confirm.into_iter().collect(),
             dry_run: request.dry_run,
             headers: request.headers.into(),
@@ -216,8 +219,8 @@ impl Session {
         let adapter = self.adapter_id(adapter)?;
         items.iter().try_for_each(|item| self.tell_of_secrets(&item.arguments))?;
         let (workspace, created_workspace) = self.workspace_or_default()?;
-        let options =
-            CallOptions { references: plan.references, limits: limits(plan.timeout), ..CallOptions::default() };
+        let (mandate, references) = (self.mandate()?, plan.references);
+        let options = CallOptions { mandate, references, limits: limits(plan.timeout), ..CallOptions::default() };
         let caller = self.host.caller()?;
         let made = async { caller.batch(&workspace, &adapter, items, plan.pace, &options).await.map_err(call_error) };
         let results = self.stoppable(&workspace, made).await?;

@@ -40,6 +40,8 @@ pub(crate) enum Change {
     AdapterRemoved,
     AdapterSet,
     AdapterAllowed,
+    IntentSelected,
+    IntentChanged,
     FlowBlessed,
     FlowUnblessed,
     FlowRemoved,
@@ -59,6 +61,8 @@ impl Change {
             Self::AdapterRemoved => event::ADAPTER_REMOVED,
             Self::AdapterSet => event::ADAPTER_SET,
             Self::AdapterAllowed => event::ADAPTER_ALLOWED,
+            Self::IntentSelected => event::INTENT_SELECTED,
+            Self::IntentChanged => event::INTENT_CHANGED,
             Self::FlowBlessed => event::FLOW_BLESSED,
             Self::FlowUnblessed => event::FLOW_UNBLESSED,
             Self::FlowRemoved => event::FLOW_REMOVED,
@@ -66,10 +70,10 @@ impl Change {
         }
     }
 
-    /// Whether its event keeps words that a person typed for an adapter. What only names something that is there could
+    /// Whether its event keeps words that somebody typed. What only names something that is there could
     /// otherwise not be taken away.
     fn keeps_words(self) -> bool {
-        matches!(self, Self::AdapterSet | Self::AdapterAllowed)
+        matches!(self, Self::AdapterSet | Self::AdapterAllowed | Self::IntentChanged)
     }
 }
 
@@ -124,7 +128,8 @@ impl Host {
         let mut words = object.clone();
         let adapter = words.as_object_mut().and_then(|fields| fields.remove("adapter"));
         let adapter = adapter.as_ref().and_then(Value::as_str).unwrap_or_default();
-        Ok(self.redaction()?.refuse(&typed_for(adapter), &words)?)
+        let what = if adapter.is_empty() { "what was typed".to_owned() } else { typed_for(adapter) };
+        Ok(self.redaction()?.refuse(&what, &words)?)
     }
 
     /// Writes down that an announced change failed. When even that fails, the announcement stands alone, as it does

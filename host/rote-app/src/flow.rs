@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rote_flow::{
-    CrystallizeRequest, Crystallized, DryRun, FlowInfo, FlowReference, Inference, ParameterInput, RunReport, RunRequest,
+    CrystallizeRequest, Crystallized, DryRun, FlowInfo, FlowReference, Inference, LatestRun, ParameterInput, RunReport,
+    RunRequest,
 };
+use rote_govern::intent::MandateSource;
 use rote_runtime::Observer;
 use rote_types::{Given, Language, WorkspaceName};
 use serde_json::Value;
@@ -21,7 +23,15 @@ impl Session {
     /// not fit, Denied for a file that is not intact, and whatever a call of it fails with.
     pub async fn run_flow(&self, request: &RunRequest, observer: Arc<dyn Observer>) -> Result<RunReport, AppError> {
         self.refuse_known_answers(&request.settle)?;
-        Ok(self.host.runner()?.run(request, observer).await?)
+        Ok(self.host.runner(self.mandate()?)?.run(request, observer).await?)
+    }
+
+    /// Returns the newest run that can be resumed, of one flow or of any.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none.
+    pub fn latest_run(&self, flow: Option<&FlowReference>) -> Result<LatestRun, AppError> {
+        Ok(self.host.runner(MandateSource::default())?.latest_run(flow)?)
     }
 
     /// Returns the parameters of a run as they were typed, the content of a file as the flow's schema takes it.
@@ -56,7 +66,7 @@ impl Session {
     /// As [`Session::run_flow`], before any call.
     pub async fn dry_run(&self, request: &RunRequest) -> Result<DryRun, AppError> {
         self.refuse_known_answers(&request.settle)?;
-        Ok(self.host.runner()?.dry_run(request).await?)
+        Ok(self.host.runner(self.mandate()?)?.dry_run(request).await?)
     }
 
     /// Returns the name of the workspace in use.

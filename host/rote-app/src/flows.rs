@@ -6,6 +6,7 @@ use rote_flow::{
     AdapterTools, Analytics, Author, Blessings, Crystallizer, Doctor, Library, Linter, Pins, Releases, Replayer,
     Runner, RunnerParts, Search,
 };
+use rote_govern::intent::MandateSource;
 
 use crate::{AppError, Host};
 
@@ -98,27 +99,27 @@ impl Host {
     /// # Errors
     /// Journal, vault or gate cannot be opened.
     pub fn doctor(&self) -> Result<Doctor, AppError> {
-        Ok(Doctor::new(self.blessings()?, self.analytics()?, self.tools()?))
+        Ok(Doctor::new(self.blessings()?, self.analytics()?, self.tools(MandateSource::default())?))
     }
 
-    /// Returns what runs flows.
+    /// Returns what runs flows; `mandate` says what their writes are made for.
     ///
     /// # Errors
     /// Journal, vault or gate cannot be opened.
-    pub fn runner(&self) -> Result<Runner, AppError> {
+    pub(crate) fn runner(&self, mandate: MandateSource) -> Result<Runner, AppError> {
         Ok(Runner::new(RunnerParts {
             blessings: self.blessings()?,
             analytics: self.analytics()?,
             journal: self.journal()?,
             runtime: self.runtime()?,
-            tools: self.tools()?,
+            tools: self.tools(mandate)?,
             clock: Arc::clone(self.clock()),
             entropy: Arc::clone(self.entropy()),
             interrupt: Arc::clone(self.interrupt()),
         }))
     }
 
-    fn tools(&self) -> Result<Arc<AdapterTools>, AppError> {
-        Ok(Arc::new(AdapterTools::new(self.adapters()?, self.caller()?)))
+    fn tools(&self, mandate: MandateSource) -> Result<Arc<AdapterTools>, AppError> {
+        Ok(Arc::new(AdapterTools::new(self.adapters()?, self.caller()?, mandate)))
     }
 }

@@ -19,6 +19,7 @@ mod export;
 mod flow;
 mod init;
 mod inject;
+mod intent;
 mod locate;
 mod ls;
 mod post;
@@ -107,6 +108,8 @@ pub enum Command {
     Diff(diff::Diff),
     Doubts(doubts::Doubts),
     #[command(subcommand)]
+    Intent(intent::Intent),
+    #[command(subcommand)]
     Flow(flow::Flow),
     Run(run::Run),
     Export(export::Export),
@@ -162,6 +165,7 @@ impl Command {
             Self::Inject(command) => command.run(context),
             Self::Diff(command) => command.run(context),
             Self::Doubts(command) => command.run(context, ui),
+            Self::Intent(command) => command.run(context, ui),
             Self::Flow(command) => command.run(context, ui),
             Self::Run(command) => command.run(context, ui),
             Self::Export(command) => command.run(context),

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use rote_govern::PolicyError;
 use rote_govern::audit::Said;
 use rote_govern::egress::EgressRefusal;
+use rote_govern::intent::IntentRefusal;
 use rote_govern::reach::decide_command;
 use rote_home::HomeError;
 use rote_types::{
@@ -40,6 +41,9 @@ pub enum GateError {
         /// The command that would allow it.
         hint: Option<String>,
     },
+    /// A project lets nothing, or not this, be changed.
+    #[error(transparent)]
+    Intent(Box<IntentRefusal>),
     /// The adapter's policy cannot be read, so everything is denied.
     #[error(transparent)]
     Policy(PolicyError),
@@ -295,6 +299,8 @@ pub enum GateError {
 pub struct Confirmation {
     /// What the call would do, in one sentence.
     pub impact: String,
+    /// Why it is asked about, where it is not for what the tool does.
+    pub why: Option<String>,
     /// Why a token that was presented did not count.
     pub refused: Option<String>,
     /// The command that repeats the call with the token; none for a call of a flow, whose run is resumed.
@@ -304,7 +310,7 @@ pub struct Confirmation {
 impl std::fmt::Display for Confirmation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.impact)?;
-        self.refused.as_ref().map_or(Ok(()), |refused| write!(f, "; {refused}"))
+        self.why.iter().chain(&self.refused).try_for_each(|said| write!(f, "; {said}"))
     }
 }
 
@@ -354,10 +360,17 @@ fn look(response: ResponseId, workspace: Option<&WorkspaceName>) -> String {
     workspace.map_or_else(|| look.clone(), |workspace| look.clone().option("--workspace", workspace)).into()
 }
 
+impl From<IntentRefusal> for GateError {
+    fn from(refusal: IntentRefusal) -> Self {
+        Self::Intent(Box::new(refusal))
+    }
+}
+
 impl Classify for GateError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Denied { .. } => ErrorKind::Denied,
+            // One that is not there is a refusal too, of whoever makes the call.
+            Self::Denied { .. } | Self::Intent(_) => ErrorKind::Denied,
             Self::Policy(error) => error.kind(),
             Self::Egress { refusal, .. } => refusal.kind(),
             Self::FingerprintMismatch { .. } => ErrorKind::FingerprintMismatch,
@@ -388,6 +401,7 @@ impl Classify for GateError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Denied { hint, .. } => hint.clone(),
+            Self::Intent(refusal) => refusal.hint(),
             Self::Policy(error) => error.hint(),
             Self::Egress { refusal, adapter } => egress_hint(refusal, adapter.as_ref()),
             Self::FingerprintMismatch { adapter, .. } => Some(command("rote adapter info").argument(adapter).into()),
@@ -444,6 +458,7 @@ impl Classify for GateError {
     fn refusal(&self) -> Option<Refusal> {
         match self {
             Self::Denied { .. }
+            | Self::Intent(_)
             | Self::Policy(_)
             | Self::Egress { .. }
             | Self::SameInDoubt { .. }
@@ -466,6 +481,7 @@ impl Classify for GateError {
     fn details(&self) -> Option<Value> {
         match self {
             Self::Denied { rule, .. } => Some(json!({ "rule": rule })),
+            Self::Intent(refusal) => refusal.details(),
             Self::Policy(error) => error.details(),
             Self::Egress { refusal, .. } => refusal.details(),
             Self::FingerprintMismatch { adapter, subject, expected, installed } => Some(json!({
@@ -473,7 +489,7 @@ impl Classify for GateError {
             })),
             Self::ConfirmationNeeded { adapter, tool, token, expires, detail } => Some(json!({
                 "adapter": adapter, "tool": tool, "impact": detail.impact, "confirm_token": token,
-                "expires": expires, "refused": detail.refused, "command": detail.command
+                "expires": expires, "why": detail.why, "refused": detail.refused, "command": detail.command
             })),
             Self::Auth { slot, token, .. } => Some(json!({ "slot": slot, "token": token })),
             Self::Unbound { adapter, token, origin, stored } => Some(json!({

@@ -218,7 +218,8 @@ impl Gate {
         };
         let minted = entry.mint(&self.parts, &word)?;
         let command = repeat(case, invocation, &minted.token);
-        let detail = Confirmation { impact: case.impact.clone(), refused, command };
+        let (impact, why) = (case.impact.clone(), case.asked_beside_the_guard());
+        let detail = Confirmation { impact, why, refused, command };
         Err(GateError::ConfirmationNeeded {
             adapter: invocation.adapter.id.clone(),
             tool: invocation.tool.name.clone(),

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use rote_govern::intent::Mandate;
 use rote_govern::{Blessing, Policy, PolicyError, args_digest, trust_root};
 use rote_types::{
     AdapterId, CallLimits, FlowName, Manifest, ResponseId, Sha256Digest, Tool, TrustRoot, WorkspaceIdentity,
@@ -62,6 +63,8 @@ pub struct Invocation {
     pub response: ResponseId,
     /// The flow that calls.
     pub flow: Option<Arc<FlowStamp>>,
+    /// What it is made for; asked for writes only.
+    pub mandate: Mandate,
     /// The confirm tokens that were presented with the call or the run; the gate finds the one that is for this call.
     pub confirm: Arc<[String]>,
     /// Describe the request instead of sending it.

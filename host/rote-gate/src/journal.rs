@@ -221,6 +221,7 @@ fn record_of_call(case: &Case<'_>, invocation: &Invocation, response: ResponseId
         impact: case.impact.clone(),
         dry_run: invocation.dry_run,
         flow: invocation.flow.as_ref().map(|flow| flow.name.clone()),
+        intent: invocation.mandate.intent().map(str::to_owned),
         workspace: invocation.workspace.identity().clone(),
         run: invocation.flow.as_ref().and_then(|flow| flow.root.id.clone()),
         response,

@@ -2,6 +2,7 @@
 //!
 //! Invariant: the rules are those of the stages (`stage`); here they are only asked in their order.
 
+use rote_govern::intent::Mandate;
 use rote_govern::{Blessing, GuardDecision, Verdict, guard, trust_root};
 use rote_types::{FlowName, Manifest, Tool};
 use serde_json::Value;
@@ -22,6 +23,8 @@ pub struct Asked<'a> {
     pub pin: Option<&'a Pin>,
     /// The flow that would call, and the tools that it may write with.
     pub flow: Option<(&'a FlowName, &'a [ToolPermission])>,
+    /// What it is made for.
+    pub mandate: &'a Mandate,
     /// What a person blessed the flow for.
     pub blessing: Option<&'a Blessing>,
 }
@@ -58,8 +61,13 @@ impl Asked<'_> {
         let GuardDecision { verdict, reason, rule, .. } =
             guard(policy, &stage::facts(adapter, tool, tool.raised_by(arguments)));
         stage::not_denied(self.policy, (adapter, tool), rule)?;
+        stage::intended(self.mandate, tool)?;
         if let Some(flow) = self.flow {
             stage::permitted(flow, &adapter.id, tool)?;
+        }
+        let flow = self.flow.map(|(name, _)| name);
+        if let Some((Verdict::Confirm, reason)) = stage::owned(self.mandate, (&adapter.id, tool), flow, None)? {
+            return Ok(Outlook { verdict: Verdict::Confirm, reason, blessed: false });
         }
         let covers =
             |blessing: &Blessing| blessing.take(&adapter.id, &tool.name, &trust_root(adapter, Some(policy)), arguments);

@@ -2,12 +2,13 @@
 //!
 //! Invariants: a stage looks and does not act; it can only tighten, and the verdicts are combined by `max`, a denial in
 //! [`Case::through`] and what is less in [`grant`]; the one exception is the grant: a blessing lowers a `Confirm` of the write
-//! guard and nothing else, a token that of any stage. What the stages came to is one value, [`Admission`]. Stages that this version has no rules for are here by name and always pass.
+//! guard and nothing else, a token that of any stage. What the stages came to is one value, [`Admission`]. The optimistic lock has no rules in this version, is here by name and always passes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use rote_govern::audit::Decision;
+use rote_govern::intent::{Mandate, Target, addresses};
 use rote_govern::{GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest};
 use rote_types::{AdapterId, FlowName, Manifest, Tool, conceal};
 use rote_workspace::RequestRecord;
@@ -157,6 +158,14 @@ impl<'a> Case<'a> {
         denied.or_else(|| allowed.max_by_key(|stage| stage.verdict))
     }
 
+    /// What a stage says that asks for a person, where it is not the write guard.
+    pub(crate) fn asked_beside_the_guard(&self) -> Option<String> {
+        let asks = |stage: &&StageVerdict| {
+            stage.verdict == Verdict::Confirm && !matches!(stage.stage, StageName::WriteGuard | StageName::Grant)
+        };
+        self.stages.iter().find(asks).map(|stage| stage.message.to_string())
+    }
+
     /// The strictest of the verdicts that no stage turned into a denial, which no grant is about.
     fn strictest(&self) -> Verdict {
         let verdicts = self.stages.iter().map(|stage| stage.verdict);
@@ -281,13 +290,31 @@ pub(crate) fn not_denied(
     })
 }
 
-/// There is no intent yet, so this always passes today.
-fn intent(_: &mut Case<'_>) -> StageVerdict {
-    pass(StageName::Intent, "no intent is required here")
+/// Where a project asks for one, a write is made for an intent that is in progress.
+fn intent(case: &mut Case<'_>) -> StageVerdict {
+    const STAGE: StageName = StageName::Intent;
+    let Authority::Call(invocation) = case.authority else {
+        return pass(STAGE, "a task of rote itself needs no intent");
+    };
+    match intended(&invocation.mandate, &invocation.tool) {
+        Ok(found) => pass(STAGE, found),
+        Err(error) => case.deny(STAGE, error),
+    }
 }
 
-/// A flow may write with the tools in its write permissions and with no other; a fetch stays at the origin that a person
-/// typed.
+/// Whether somebody says what a call is for, and in which words.
+pub(crate) fn intended(mandate: &Mandate, tool: &Tool) -> Result<Cow<'static, str>, GateError> {
+    if !tool.access.changes() {
+        return Ok("reads need no intent".into());
+    }
+    mandate.given()?;
+    Ok(mandate
+        .intent()
+        .map_or("no project asks for an intent here".into(), |id| format!("it is made for `{id}`").into()))
+}
+
+/// A flow may write with the tools in its write permissions and with no other, and nobody with what the intent does not own; a
+/// fetch stays at the origin that a person typed.
 fn scope(case: &mut Case<'_>) -> StageVerdict {
     match case.authority {
         Authority::Call(invocation) => scope_of_call(case, invocation),
@@ -297,13 +324,40 @@ fn scope(case: &mut Case<'_>) -> StageVerdict {
 
 fn scope_of_call(case: &mut Case<'_>, invocation: &Invocation) -> StageVerdict {
     const STAGE: StageName = StageName::Scope;
-    let Some(flow) = &invocation.flow else {
-        return pass(STAGE, "a person calls; the scope is the adapter");
+    let (adapter, tool) = (&invocation.adapter.id, &invocation.tool);
+    let of_flow = match &invocation.flow {
+        None => Ok("a person calls; the scope is the adapter"),
+        Some(flow) => permitted((&flow.name, &flow.write_permissions), adapter, tool),
     };
-    match permitted((&flow.name, &flow.write_permissions), &invocation.adapter.id, &invocation.tool) {
-        Ok(found) => pass(STAGE, found),
+    let flow = invocation.flow.as_ref().map(|flow| &flow.name);
+    match of_flow
+        .and_then(|found| Ok((found, owned(&invocation.mandate, (adapter, tool), flow, case.effect.as_ref())?)))
+    {
+        Ok((found, None)) => pass(STAGE, found),
+        Ok((_, Some((verdict, message)))) => {
+            StageVerdict { stage: STAGE, verdict, rule: Cow::Borrowed(STAGE.as_str()), message: message.into() }
+        }
         Err(error) => case.deny(STAGE, error),
     }
+}
+
+/// What the intent of a write says of it; nothing of a read, and where there is no intent.
+pub(crate) fn owned(
+    mandate: &Mandate,
+    (adapter, tool): (&AdapterId, &Tool),
+    flow: Option<&FlowName>,
+    effect: Option<&Effect>,
+) -> Result<Option<(Verdict, String)>, GateError> {
+    if !tool.access.changes() || mandate.intent().is_none() {
+        return Ok(None);
+    }
+    let sent = match effect {
+        Some(Effect::Http(request)) => Some(request.plain.target.url()),
+        _ => None,
+    };
+    let forms = sent.map(addresses);
+    let request = forms.as_deref().map(|forms| (tool.method.as_str(), forms));
+    Ok(Some(mandate.covers(&Target { adapter, tool: &tool.name, request, flow })?))
 }
 
 /// Whether a flow that may write with these tools may call this one, and in which words.

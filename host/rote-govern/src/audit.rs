@@ -59,6 +59,9 @@ pub struct EffectRecord {
     /// The flow that makes the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowName>,
+    /// The id of the intent that a write is made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<String>,
     #[serde(flatten)]
     pub workspace: WorkspaceIdentity,
     /// The id of the workspace of the run that a person started, where a run or one that it started makes the call.
@@ -362,6 +365,7 @@ mod tests {
             risk_level: Risk::Medium,
             impact: "creates or acts on `/issues`".into(),
             dry_run: false,
+            intent: None,
             flow: Some("triage".parse().unwrap()),
             workspace: WorkspaceIdentity { name: "w".parse().unwrap(), id: None },
             run: None,

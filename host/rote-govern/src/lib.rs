@@ -1,4 +1,4 @@
-//! Pure decisions and formats: fingerprints, write guard, policies, URL matching, addresses, audit shapes.
+//! Pure decisions and formats: fingerprints, write guard, policies, intents, URL matching, addresses, audit shapes.
 //!
 //! Invariants: no I/O, no clock, no randomness; a verdict only tightens; what cannot be understood is
 //! refused. This crate decides; `rote-gate` acts on what it decides.
@@ -11,6 +11,7 @@ mod field_name;
 mod guard;
 pub mod idempotency;
 mod identity;
+pub mod intent;
 mod policy;
 pub mod reach;
 mod redact;

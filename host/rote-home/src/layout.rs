@@ -146,6 +146,12 @@ impl Home {
         self.config_dir().join("workspace")
     }
 
+    /// Returns `config/.intents.lock`, held by whoever edits a project's file of intents.
+    #[must_use]
+    pub fn intents_lock(&self) -> PathBuf {
+        self.config_dir().join(".intents.lock")
+    }
+
     /// Returns `chronicle/`.
     #[must_use]
     pub fn chronicle_dir(&self) -> PathBuf {

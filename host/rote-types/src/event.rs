@@ -71,6 +71,10 @@ kinds! {
     POLICY_CHANGED = "policy.changed";
     /// The environment makes TLS trust others than it was last told to.
     TRUST_CHANGED = "trust.changed";
+    /// An intent is about to become the one for which a workspace writes.
+    INTENT_SELECTED = "intent.selected";
+    /// The status or the scope of an intent is about to be changed.
+    INTENT_CHANGED = "intent.changed";
     /// Workspaces were removed.
     WORKSPACE_REMOVED = "workspace.removed";
     /// A change that was announced was not made after all.

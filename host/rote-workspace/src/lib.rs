@@ -15,6 +15,7 @@ mod files;
 mod filing;
 mod idempotency;
 mod inject;
+mod intent;
 mod lost;
 mod model;
 mod overview;
@@ -48,6 +49,7 @@ pub use doubt::{LostAnswer, NOT_SENT, Settlement};
 pub use error::{TemplateProblem, WorkspaceError};
 pub use files::NamedFile;
 pub use idempotency::ClaimedKey;
+pub use intent::SelectedIntent;
 pub use lost::LostCall;
 pub use model::{
     CommandId, CommandKind, CommandRecord, CommandStatus, Dependency, DependencyRecord, DependencyType, NewCall,

@@ -127,7 +127,7 @@ impl Run {
         }
         let flow =
             self.flow.as_deref().map(|flow| context.session()?.flow(flow).map_err(CliError::from)).transpose()?;
-        let picked = context.host()?.runner()?.latest_run(flow.as_ref())?;
+        let picked = context.session()?.latest_run(flow.as_ref())?;
         if !ui.json {
             ui.talk(&format!("resuming the run of {} in workspace {}", picked.flow, picked.workspace));
         }

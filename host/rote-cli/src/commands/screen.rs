@@ -64,6 +64,7 @@ const GROUPS: [(&str, &[(&str, &str)]); 5] = [
         "Watch",
         &[
             ("doubts", "writes that may have happened, and what came of them"),
+            ("intent", "what a project wants done, and for which of it one works"),
             ("audit", "the journal of all that was done: read it, check it"),
             ("bench", "measure; record-invocation counts a run made elsewhere"),
         ],

@@ -58,6 +58,9 @@ impl fmt::Display for DryRunCall {
         }
         let blessed = if self.blessed { " (allowed by the blessing)" } else { "" };
         write!(f, "{} {}/{} {}{blessed} {}", self.step, self.adapter, self.tool, self.verdict, self.arguments)?;
+        if self.verdict == Verdict::Deny {
+            write!(f, ": {}", self.reason)?;
+        }
         match (self.known, self.needs.is_empty()) {
             (true, _) => {}
             (false, true) => f.write_str(" (when the flow calls it)")?,

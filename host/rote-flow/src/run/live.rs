@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use rote_adapter::{Adapter, AdapterError, Adapters, CallOptions, Caller, Checked, Reservation};
 use rote_gate::{Asked, CredentialPreview, FlowStamp, GateError, Outlook, Pin, Preview, ToolPermission};
 use rote_govern::Blessing;
+use rote_govern::intent::MandateSource;
 use rote_runtime::{CallOutcome, Reserved, RunError, ToolHost};
 use rote_types::{AdapterId, ResponseId, ResponseRef, Tool, ToolCall};
 use serde_json::{Value, json};
@@ -24,16 +25,17 @@ use crate::{FlowError, Frontmatter};
 pub struct AdapterTools {
     adapters: Arc<Adapters>,
     caller: Arc<Caller>,
+    mandate: MandateSource,
 }
 
 /// An installed adapter with some of its tools.
 type There = (Arc<Adapter>, Vec<Tool>);
 
 impl AdapterTools {
-    /// Makes the tools of flows from the adapter layer.
+    /// Makes the tools of flows from the adapter layer; `mandate` says what their writes are made for.
     #[must_use]
-    pub fn new(adapters: Arc<Adapters>, caller: Arc<Caller>) -> Self {
-        Self { adapters, caller }
+    pub fn new(adapters: Arc<Adapters>, caller: Arc<Caller>, mandate: MandateSource) -> Self {
+        Self { adapters, caller, mandate }
     }
 
     /// An adapter and what it has of these tools; nothing when it is not installed.
@@ -83,6 +85,7 @@ impl ToolSource for AdapterTools {
             arguments: &call.arguments,
             pin: Some(&pin),
             flow: Some((&frontmatter.name, &permissions(frontmatter))),
+            mandate: &self.mandate.now(),
             blessing,
         }))
     }
@@ -97,7 +100,8 @@ impl ToolSource for AdapterTools {
             let message = "its arguments look like a template, so it is only checked when it is made".to_owned();
             return Err(RunError::Host { message });
         }
-        let options = CallOptions { dry_run: true, ..options(context, &stamp(context), call)? };
+        let mandate = self.mandate.clone();
+        let options = CallOptions { dry_run: true, mandate, ..options(context, &stamp(context), call)? };
         let adapter = self.adapters.open(&call.adapter).map_err(run_error)?;
         let asked = (call.tool.as_str(), call.arguments.clone());
         match self.caller.call(&context.workspace, &adapter, asked, &options).await.map_err(run_error)? {
@@ -160,7 +164,8 @@ impl LiveTools {
     /// Says whether a call can be made; spends nothing.
     fn check(&self, call: &ToolCall) -> Result<ReadyCall, RunError> {
         let options = options(&self.context, &self.stamp, call)?;
-        let options = CallOptions { confirm: Arc::clone(&self.confirm), ..options };
+        let (confirm, mandate) = (Arc::clone(&self.confirm), self.tools.mandate.clone());
+        let options = CallOptions { confirm, mandate, ..options };
         Ok((self.tools.caller.check(call).map_err(run_error)?, options))
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rote_adapter::{Adapter, AdapterError, Adapters};
 use rote_gate::{Asked, Outlook};
 use rote_govern::Verdict;
+use rote_govern::intent::Mandate;
 use rote_types::{AdapterId, Manifest, Tool, TrustRoot};
 use serde_json::{Map, Value};
 
@@ -58,6 +59,7 @@ impl Surface for Adapters {
             arguments: &arguments,
             pin: None,
             flow: None,
+            mandate: &Mandate::Free,
             blessing: None,
         };
         Ok(Some(Outlook::of(&asked).verdict))

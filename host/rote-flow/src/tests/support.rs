@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use rote_adapter::{Adapters, CallOptions, Caller, CallerParts, Document, InstallOptions, Loader};
 use rote_gate::{Gate, GateParts};
+use rote_govern::intent::MandateSource;
 use rote_home::{Home, Journal};
 use rote_runtime::{NoObserver, Runtime, RuntimeParts, Sandbox, SandboxedJq, World};
 use rote_types::{AdapterId, Clock, Entropy, FlowName, Given, QueryEngine, QueryLimits, ResponseId, WorkspaceName};
@@ -327,7 +328,7 @@ impl Fixture {
             env,
             clock: Arc::clone(&clock),
         }));
-        let tools = Arc::new(AdapterTools::new(Arc::clone(&adapters), Arc::clone(&caller)));
+        let tools = Arc::new(AdapterTools::new(Arc::clone(&adapters), Arc::clone(&caller), MandateSource::default()));
         let pins = Pins::new(Library::new(home.clone()), Arc::clone(&adapters) as _);
         let analytics = Analytics::new(pins.library.clone(), Arc::clone(&clock));
         let blessings = Blessings::new(pins, Arc::clone(&journal), Arc::clone(&clock), Arc::clone(&entropy));

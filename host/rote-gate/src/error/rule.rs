@@ -34,6 +34,7 @@ impl GateError {
     pub fn rule(&self) -> &str {
         match self {
             Self::Denied { rule, .. } => rule,
+            Self::Intent(refusal) => refusal.code(),
             Self::Egress { refusal, .. } => refusal.rule(),
             Self::FingerprintMismatch { subject: Pinned::Adapter, .. } => "fingerprint.adapter",
             Self::FingerprintMismatch { subject: Pinned::Tool(_), .. } => "fingerprint.tool",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rote_govern::Verdict;
 use rote_govern::audit::Decision;
+use rote_govern::intent::Mandate;
 use serde_json::json;
 
 use crate::stage::{Admission, Case, Stage, grant, write_guard};
@@ -93,6 +94,7 @@ fn the_outlook_knows_the_scope_of_a_flow_and_what_it_pins() {
             arguments: &call.arguments,
             pin,
             flow: Some((&flow, &permitted)),
+            mandate: &Mandate::Free,
             blessing: None,
         })
     };

@@ -12,6 +12,7 @@ use crate::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rote_govern::egress::origin_of;
+use rote_govern::intent::Mandate;
 use rote_govern::{Policy, fingerprint, tool_digest};
 use rote_home::{Event, Home, Journal};
 use rote_types::{
@@ -274,6 +275,7 @@ impl World {
             workspace: workspace.clone(),
             response,
             flow: None,
+            mandate: Mandate::Free,
             confirm: Arc::from([]),
             dry_run: false,
             alone: false,

@@ -1,0 +1,220 @@
+//! What an intent owns: patterns of files, tools, requests, programs and flows.
+//!
+//! Invariants: an exclusion (`!`) always wins; a request is inside only when it is in every form in which a server may read its
+//! path, and excluded when it is in one; looking up allocates nothing.
+
+use globset::{GlobBuilder, GlobMatcher};
+use percent_encoding::percent_decode_str;
+use rote_types::{AdapterId, FlowName};
+use url::Url;
+
+/// Most dots of the name of a tool with its adapter.
+const MAX_DOTS: usize = 16;
+
+/// What an intent owns, in the order of the file.
+#[derive(Debug, Clone, Default)]
+pub struct Scope(Vec<Pattern>);
+
+/// One entry.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern {
+    /// As written.
+    text: String,
+    line: u64,
+    excludes: bool,
+    names: Names,
+}
+
+/// What an entry names.
+#[derive(Debug, Clone)]
+enum Names {
+    /// Files of the project: nothing of a call.
+    Files,
+    /// `tool:ADAPTER.TOOL`, in each way in which it can be read: both names may have dots.
+    Tool(Vec<(GlobMatcher, GlobMatcher)>),
+    /// `http:METHOD HOST/PATH`.
+    Http(GlobMatcher, GlobMatcher),
+    /// `proc:COMMAND`: nothing of a call.
+    Programs,
+    /// `flow:NAME`.
+    Flow(GlobMatcher),
+}
+
+/// A write that somebody is about to make.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'t> {
+    pub adapter: &'t AdapterId,
+    pub tool: &'t str,
+    /// The method and the address without scheme and query, in each form in which a server may read it; none where there is no
+    /// request yet.
+    pub request: Option<(&'t str, &'t [String])>,
+    /// The flow that makes it.
+    pub flow: Option<&'t FlowName>,
+}
+
+/// What a scope says of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing<'s> {
+    /// This entry names it.
+    Inside(&'s str),
+    /// This entry, on this line, excludes it.
+    Excluded(&'s str, u64),
+    /// Others are named.
+    Outside,
+    /// Requests are, and where this one goes is not known yet.
+    Open,
+    /// Only files and programs are.
+    Unnamed,
+}
+
+/// A scope is the same when it is written the same.
+impl PartialEq for Scope {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries().eq(other.entries())
+    }
+}
+
+impl Eq for Scope {}
+
+impl Scope {
+    pub(super) fn new(patterns: Vec<Pattern>) -> Self {
+        Self(patterns)
+    }
+
+    /// Returns the entries as they are written.
+    pub fn entries(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|pattern| pattern.text.as_str())
+    }
+
+    /// Whether an entry is one.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(entry: &str) -> Result<(), String> {
+        Pattern::parse(entry.to_owned(), 0).map(drop)
+    }
+
+    /// What it says of a write.
+    pub(super) fn standing(&self, target: &Target<'_>) -> Standing<'_> {
+        let excluding = self.0.iter().filter(|pattern| pattern.excludes);
+        if let Some(pattern) = excluding.clone().find(|pattern| pattern.touches(target)) {
+            return Standing::Excluded(&pattern.text, pattern.line);
+        }
+        let mut owned = self.0.iter().filter(|pattern| !pattern.excludes);
+        if let Some(pattern) = owned.clone().find(|pattern| pattern.covers(target)) {
+            return Standing::Inside(&pattern.text);
+        }
+        let of_requests = |pattern: &Pattern| matches!(pattern.names, Names::Http(..));
+        if target.request.is_none() && owned.clone().any(of_requests) {
+            return Standing::Open;
+        }
+        let of_files = |pattern: &Pattern| matches!(pattern.names, Names::Files | Names::Programs);
+        if owned.all(of_files) { Standing::Unnamed } else { Standing::Outside }
+    }
+}
+
+impl Pattern {
+    /// Understands an entry.
+    pub(super) fn parse(text: String, line: u64) -> Result<Self, String> {
+        let (excludes, rest) = match text.strip_prefix('!') {
+            Some(rest) => (true, rest),
+            None => (false, text.as_str()),
+        };
+        let names = names(rest).map_err(|said| format!("`{text}` is not an entry of a scope: {said}"))?;
+        Ok(Self { excludes, names, line, text })
+    }
+
+    /// Whether it names a write, however its path is read.
+    fn covers(&self, target: &Target<'_>) -> bool {
+        match &self.names {
+            Names::Http(method, address) => target.request.is_some_and(|(sent, forms)| {
+                !forms.is_empty() && method.is_match(sent) && forms.iter().all(|form| address.is_match(form))
+            }),
+            _ => self.touches(target),
+        }
+    }
+
+    /// Whether it names a write, if its path is read in one way.
+    fn touches(&self, target: &Target<'_>) -> bool {
+        match &self.names {
+            Names::Tool(ways) => ways
+                .iter()
+                .any(|(adapter, tool)| adapter.is_match(target.adapter.as_str()) && tool.is_match(target.tool)),
+            Names::Http(method, address) => target
+                .request
+                .is_some_and(|(sent, forms)| method.is_match(sent) && forms.iter().any(|form| address.is_match(form))),
+            Names::Flow(name) => target.flow.is_some_and(|flow| name.is_match(flow.as_str())),
+            Names::Files | Names::Programs => false,
+        }
+    }
+}
+
+/// Returns host, port and path of a URL as it is sent, and as a server has it that decodes the path before it looks for its
+/// segments.
+#[must_use]
+pub fn addresses(url: &Url) -> Vec<String> {
+    let mut decoded = url.clone();
+    decoded.set_path(&percent_decode_str(url.path()).decode_utf8_lossy());
+    let shown = |url: &Url| {
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        format!("{}{port}{}", url.host_str().unwrap_or_default(), url.path())
+    };
+    let (sent, read) = (shown(url), shown(&decoded));
+    if sent == read { vec![sent] } else { vec![sent, read] }
+}
+
+/// What the text of an entry names; a scheme, if it has one, is what stands before a colon.
+fn names(text: &str) -> Result<Names, String> {
+    let is_scheme = |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let schemed = text.split_once(':').filter(|(word, _)| is_scheme(word));
+    match schemed {
+        None if text.trim().is_empty() => Err("it is empty".to_owned()),
+        None => path_glob(text).map(|_| Names::Files),
+        Some(("tool", rest)) => tool_globs(rest).map(Names::Tool),
+        Some(("http", rest)) => {
+            let (method, address) = rest
+                .split_once(' ')
+                .ok_or("a request is `http:METHOD HOST/PATH`, such as `http:POST api.example.com/v1/**`")?;
+            let known = |method: &str| {
+                method == "*" || method.bytes().all(|byte| byte.is_ascii_uppercase() || b"{},".contains(&byte))
+            };
+            if method.is_empty() || !known(method) {
+                return Err(format!("`{method}` is not a method in capital letters, and not `*`"));
+            }
+            Ok(Names::Http(name_glob(method)?, path_glob(address.trim_start())?))
+        }
+        Some(("flow", rest)) => Ok(Names::Flow(name_glob(rest)?)),
+        Some(("proc", rest)) => name_glob(rest).map(|_| Names::Programs),
+        Some((other, _)) => Err(format!("`{other}:` is none of `tool:`, `http:`, `flow:`, `proc:`")),
+    }
+}
+
+/// The globs of an adapter and a tool, split at each dot. What is not a glob when it is split there was not meant so.
+fn tool_globs(text: &str) -> Result<Vec<(GlobMatcher, GlobMatcher)>, String> {
+    const SHAPE: &str = "a tool is `tool:ADAPTER.TOOL`, all of an adapter `tool:ADAPTER.*`";
+    if text.matches('.').count() > MAX_DOTS {
+        return Err(format!("it has more than {MAX_DOTS} dots"));
+    }
+    let split = |(at, _): (usize, &str)| Some((name_glob(&text[..at]).ok()?, name_glob(&text[at + 1..]).ok()?));
+    let ways: Vec<_> = text.match_indices('.').filter_map(split).collect();
+    if ways.is_empty() { Err(SHAPE.to_owned()) } else { Ok(ways) }
+}
+
+/// A glob over names, which have no folders: `*` stands for any characters, as in the lists of a policy.
+fn name_glob(text: &str) -> Result<GlobMatcher, String> {
+    glob(text, false)
+}
+
+/// A glob over paths: `*` stays within a segment, `**` does not.
+fn path_glob(text: &str) -> Result<GlobMatcher, String> {
+    glob(text, true)
+}
+
+fn glob(text: &str, has_folders: bool) -> Result<GlobMatcher, String> {
+    if text.is_empty() {
+        return Err("a name is missing".to_owned());
+    }
+    let mut builder = GlobBuilder::new(text);
+    let glob = builder.literal_separator(has_folders).backslash_escape(false).build();
+    glob.map(|glob| glob.compile_matcher()).map_err(|error| format!("bad glob `{text}`: {}", error.kind()))
+}
