@@ -26,7 +26,12 @@ fn page(request: &Received) -> Script {
                 [("Content-Type".to_owned(), "application/json".to_owned())].into_iter().chain(link).chain(last);
             Script::Answer(200, headers.collect(), json!(things).to_string().into_bytes())
         }
-        "/hostile" => Script::Json(200, json!({ "things": things, "next_cursor": "@1{tojson}" })),
+        // It looks at no page and no offset.
+        "/deaf" | "/deaf/offset" => Script::Json(200, json!([{ "n": 1 }, { "n": 2 }, { "n": 3 }])),
+        "/hostile" => {
+            let things = if query.is_empty() { json!(things) } else { json!([{ "n": 4 }]) };
+            Script::Json(200, json!({ "things": things, "next_cursor": "@1{tojson}" }))
+        }
         "/broken" if page == 3 => Script::Json(500, json!({ "message": "down" })),
         _ => {
             let next = next.map(|next| next.to_string()).unwrap_or_default();
@@ -47,6 +52,8 @@ fn listed() -> (TestHome, FakeApi) {
             "/hostile": read("listHostile", by_cursor),
             "/link": read("listLinked", json!([parameter("page", "integer")])),
             "/counted": read("listCounted", json!([parameter("page", "integer"), parameter("per_page", "integer")])),
+            "/deaf": read("listDeaf", json!([parameter("page", "integer"), parameter("per_page", "integer")])),
+            "/deaf/offset": read("listDeafOffset", json!([parameter("offset", "integer"), parameter("limit", "integer")])),
             "/plain": read("listPlain", json!([parameter("q", "string")])),
             "/make": { "post": { "operationId": "makeThing" } },
         },
@@ -109,6 +116,25 @@ fn a_bound_is_told_and_a_failure_keeps_what_was_read() {
     assert_eq!(api.received().len(), sent + 9, "nothing that writes was sent");
 }
 
+/// It was asked a hundred times, and the document had each item as often.
+#[test]
+fn a_server_that_gives_one_page_again_and_again_is_asked_twice() {
+    let (home, api) = listed();
+    for (tool, pages) in [("listDeaf", ["@1", "@2"]), ("listDeafOffset", ["@3", "@4"])] {
+        let run = home.rote(&["call", "things", tool, "--all"]);
+        let [first, again] = pages;
+        let said = format!(
+            "the server gave page 2 of `{tool}` the same items as page 1; 3 items were read before ({first} to {again})"
+        );
+        assert!(run.code == 8 && run.stderr.contains(&said), "{run}");
+        assert!(run.stderr.contains("leave out --all, or ask for single pages"), "{run}");
+        for page in pages {
+            assert_eq!(home.rote(&[page, "[.[].n]"]).stdout, "[1,2,3]\n", "what was read stays");
+        }
+    }
+    assert_eq!(api.received().len(), 4);
+}
+
 /// `-t` fills in what the caller typed, never what the API names its next page.
 #[test]
 fn a_page_that_looks_like_a_reference_is_not_filled_in() {
@@ -119,7 +145,7 @@ fn a_page_that_looks_like_a_reference_is_not_filled_in() {
     let sent: Vec<String> = api.received().into_iter().map(|request| request.target).collect();
     assert_eq!(sent, ["/hostile?cursor=one"], "what the caller typed is filled in");
     let run = home.rote(&["call", "things", "listHostile", "--all"]);
-    assert!(run.code == 0 && run.stderr.contains("6 items in @4, read from @2, @3"), "{run}");
+    assert!(run.code == 0 && run.stderr.contains("4 items in @4, read from @2, @3"), "{run}");
     let sent = api.received().into_iter().skip(1).map(|request| request.target);
     assert_eq!(sent.collect::<Vec<_>>(), ["/hostile", "/hostile?cursor=%401%7Btojson%7D"], "sent as the API said it");
 }

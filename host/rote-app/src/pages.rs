@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use rote_bind::{Paging, Step};
 use rote_govern::egress::Target;
-use rote_types::{CommandLine, ErrorKind, ResponseId, Tool, command, next_link, read_word};
+use rote_types::{AdapterId, CommandLine, ErrorKind, ResponseId, Tool, command, next_link, read_word};
 use rote_workspace::{has_template, meant_reference};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -61,6 +61,8 @@ struct Read {
     pages: Vec<ResponseId>,
     items: Vec<Box<RawValue>>,
     bytes: usize,
+    /// How many of the items are of the last page.
+    last: usize,
     /// A header named one of them.
     linked: bool,
 }
@@ -69,6 +71,8 @@ struct Read {
 enum Next {
     /// The page with these arguments.
     Page(Map<String, Value>),
+    /// It has what the page before had.
+    Again,
     End,
     Unknown,
 }
@@ -115,6 +119,7 @@ impl Session {
             match next {
                 Next::End => break (false, false),
                 Next::Unknown => break (false, true),
+                Next::Again => return Err(repeated(&id, &tool, &read)),
                 Next::Page(_) if read.is_full(bounds) => break (true, false),
                 Next::Page(next) if asked.contains(&json!(next).to_string()) => {
                     let message =
@@ -163,6 +168,9 @@ impl Session {
         };
         let items =
             items(&text).ok_or_else(|| no_list("has no list, or several of which none is called items or data"))?;
+        if read.has_just(&items) {
+            return Ok((done.created_workspace, Next::Again));
+        }
         let link = done.view.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("link"));
         let next = match link.map(|(_, value)| linked(value, tool, &arguments)) {
             Some(Some(next)) => {
@@ -175,6 +183,7 @@ impl Session {
             None => stepped(paging, tool, &arguments, &text, &items),
         };
         read.bytes += items.iter().map(|item| item.get().len()).sum::<usize>();
+        read.last = items.len();
         read.items.extend(items);
         Ok((done.created_workspace, next))
     }
@@ -183,6 +192,12 @@ impl Session {
 impl Read {
     fn is_full(&self, bounds: PageBounds) -> bool {
         self.items.len() >= bounds.items || self.pages.len() >= bounds.pages || self.bytes >= MAX_BYTES
+    }
+
+    /// Whether the page before has these items, and some: a server that looks at no page would give them each time.
+    fn has_just(&self, items: &[Box<RawValue>]) -> bool {
+        let last = self.items[self.items.len() - self.last..].iter().map(|item| item.get());
+        !items.is_empty() && last.eq(items.iter().map(|item| item.get()))
     }
 
     /// The pages in a few words.
@@ -260,6 +275,23 @@ fn broken_off(
     let message = format!("{}; {} items were read before ({})", error.message, read.items.len(), read.named());
     let hint = error.hint.iter().cloned().chain([go_on]).collect::<Vec<_>>().join("\n");
     AppError { message, ..error }.with_details(Value::Object(details)).with_hint(hint)
+}
+
+/// Says that the server does not look at what it is asked for a page by. What it gave is recorded, a page each.
+fn repeated(id: &AdapterId, tool: &Tool, read: &Read) -> AppError {
+    let page = read.pages.len();
+    let message = format!(
+        "the list does not go on: the server gave page {page} of `{}` the same items as page {}; {} items were read before ({})",
+        tool.name,
+        page.saturating_sub(1),
+        read.items.len(),
+        read.named()
+    );
+    let describe = command("rote describe").argument(id).argument(&tool.name);
+    let hint = format!("leave out --all, or ask for single pages by an argument that the server looks at: {describe}");
+    AppError::new(ErrorKind::Upstream, message)
+        .with_details(json!({ "pages": read.pages, "items": read.items.len() }))
+        .with_hint(hint)
 }
 
 /// The items of an answer: a list, the only list of an object, or the one that has a common name.
@@ -356,7 +388,7 @@ mod tests {
         let text = body.to_string();
         let next = match stepped(paging.as_ref(), &tool, &arguments, &text, &items(&text).unwrap()) {
             Next::Page(next) => Some(Value::Object(next)),
-            Next::End => None,
+            Next::End | Next::Again => None,
             Next::Unknown => Some(json!("unknown")),
         };
         assert_eq!(next, expected, "{arguments:?} {body}");
@@ -402,7 +434,7 @@ mod tests {
             let text = body.to_string();
             match stepped(paging.as_ref(), &tool, &arguments, &text, &items(&text).unwrap()) {
                 Next::Page(next) => Some(Value::Object(next)),
-                Next::End | Next::Unknown => None,
+                Next::End | Next::Again | Next::Unknown => None,
             }
         };
         let page = json!({ "results": [1], "next_cursor": "c", "has_more": true });
