@@ -10,6 +10,7 @@ use std::fmt::Display;
 use rote_types::{CommandLine, ResponseId};
 
 use super::request::{ParamSpec, Spot};
+use super::written::plainly;
 use crate::FlowError;
 use crate::question::{Answer, Dropped, Note, Place, Question, QuestionId, QuestionKind, RECKONED};
 use crate::trace::RecordedCall;
@@ -43,6 +44,13 @@ pub(crate) struct Desk {
 fn misread<'w>(question: impl Display, word: &str, words: impl Iterator<Item = &'w str>) -> FlowError {
     let words: Vec<&str> = words.collect();
     FlowError::Usage { message: format!("`{question}` is not answered by `{word}`: say {}", words.join(" or ")) }
+}
+
+/// A question as a person reads it. The words of its answers stay whole, since they are what is answered with.
+fn told(mut question: Question) -> Question {
+    question.ask = plainly(&question.ask);
+    question.answers.iter_mut().for_each(|answer| answer.means = plainly(&answer.means));
+    question
 }
 
 impl Desk {
@@ -91,7 +99,8 @@ impl Desk {
     }
 
     /// Returns the answer that was given, else the one that is taken, with the question left open.
-    pub(crate) fn ask(&mut self, mut question: Question) -> Result<String, FlowError> {
+    pub(crate) fn ask(&mut self, question: Question) -> Result<String, FlowError> {
+        let mut question = told(question);
         let given = self.given(&question.id, &[]);
         if let Some(word) = &given {
             let known = question.answers.iter().any(|answer| answer.word == *word);
@@ -161,7 +170,8 @@ impl Desk {
     }
 
     /// Asks about something that the finished plan still does: only the answer that leaves it so closes the question.
-    pub(crate) fn insist(&mut self, mut question: Question) {
+    pub(crate) fn insist(&mut self, question: Question) {
+        let mut question = told(question);
         if let Some(other) = self.same.get(&question.id) {
             question.id = other.clone();
         }
@@ -190,7 +200,7 @@ impl Desk {
     /// Says what was done.
     pub(crate) fn note(&mut self, step: Option<&str>, text: String, undo: Option<CommandLine>) {
         if self.notes.len() < MAX_NOTES {
-            self.notes.push(Note { step: step.map(str::to_owned), text, undo: undo.map(String::from) });
+            self.notes.push(Note { step: step.map(str::to_owned), text: plainly(&text), undo: undo.map(String::from) });
         }
     }
 

@@ -8,6 +8,12 @@ use super::path::path_of;
 const GROUPS: [char; 6] = [',', '.', '\'', ' ', '\u{a0}', '\u{202f}'];
 /// Most digits behind the point that a program writes.
 const MAX_DECIMALS: usize = 8;
+/// What a program that writes a number has behind the parts to which it rounds it.
+const WRITES: &str = " | round) | (if . < 0 then \"-\" else \"\" end) + (fabs | ";
+/// The end of a program that writes a whole number without a point.
+const TRIMS: &str = " | if . == round then round else . end";
+/// Such a program, as a person is told of it.
+const PLAINLY: &str = " (written as a number)";
 
 /// A number in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +77,7 @@ impl Written {
 
 /// The program that writes `80` where another one gives `80.0`.
 pub(crate) fn trimmed(jq: &str) -> String {
-    format!("{jq} | if . == round then round else . end")
+    format!("{jq}{TRIMS}")
 }
 
 /// The program that rounds what another one gives: decimal fractions added up as binary ones are not exact.
@@ -110,9 +116,37 @@ fn written(jq: &str, decimals: usize, point: char, group: Option<char>) -> Strin
         let whole = grouped(&format!(".[:length - {decimals}]"));
         (format!(" * 1{zeros}"), format!("{padded} | {whole} + \"{point}\" + .[length - {decimals}:]"))
     };
-    format!(
-        "{jq} | (.{parts} | round) | (if . < 0 then \"-\" else \"\" end) + (fabs | (if . >= 1e15 then {too_large} else tostring end) | {digits})"
-    )
+    format!("{jq} | (.{parts}{WRITES}(if . >= 1e15 then {too_large} else tostring end) | {digits})")
+}
+
+/// A text with a few words in the place of all that only writes numbers in the programs which it quotes: nobody reads 300 characters of that.
+pub(crate) fn plainly(text: &str) -> String {
+    let mut told = String::new();
+    let mut rest = text;
+    while let Some(Range { start, end }) = writing(rest) {
+        // The words are not a part of the program.
+        let quote = if rest[end..].starts_with('`') { "`" } else { "" };
+        told.extend([&rest[..start], quote, PLAINLY]);
+        rest = &rest[end + quote.len()..];
+    }
+    told + rest
+}
+
+/// Where a text has the first part of a program that only writes a number.
+fn writing(text: &str) -> Option<Range<usize>> {
+    let trims = text.match_indices(TRIMS).map(|(start, found)| start..start + found.len()).next();
+    let writes = text.match_indices(WRITES).find_map(|(at, found)| {
+        let start = text[..at].rfind(" | (.")?;
+        let (mut depth, mut quoted) = (1, false);
+        let closes = |c: char| {
+            quoted ^= c == '"';
+            depth += i32::from(!quoted && c == '(') - i32::from(!quoted && c == ')');
+            depth == 0
+        };
+        let behind = at + found.len();
+        Some(start..behind + text[behind..].find(closes)? + 1)
+    });
+    [trims, writes].into_iter().flatten().min_by_key(|range| range.start)
 }
 
 /// The amounts that a text names with marks, `1,200`, `49.90` and `1 741,25`.
@@ -184,6 +218,23 @@ mod tests {
             let found = amounts(text).next();
             let found = found.as_ref().map(|(range, one)| (&text[range.clone()], one.number.as_str(), one.decimals));
             assert_eq!(found, wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_person_is_told_of_a_written_number_without_its_program() {
+        let amount = |text: &str| Written::of(text).unwrap().program(".a");
+        for (text, wanted) in [
+            (format!("`{}` of @1", amount("48.20")), "`.a` (written as a number) of @1"),
+            (
+                format!("{} of @1 and `{}` of @2: so?", amount("1 741,25"), trimmed(".b | .c")),
+                ".a (written as a number) of @1 and `.b | .c` (written as a number) of @2: so?",
+            ),
+            (format!("`{}`", amount("1'741")), "`.a` (written as a number)"),
+            (format!("`{}`", with_hundredths("(.a)")), "`((.a))` (written as a number)"),
+            ("`.a | round` of (@1)".to_owned(), "`.a | round` of (@1)"),
+        ] {
+            assert_eq!(plainly(&text), wanted);
         }
     }
 

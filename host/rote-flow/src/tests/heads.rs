@@ -100,6 +100,10 @@ async fn a_price_of_two_digits_is_written_with_two() {
     let sent = json!({"issue_id": 5001, "body": "Costs 42.75 each"});
     let tale = read(thing, None, ("addComment", sent)).await;
     let made = answered(&tale, &ISSUE, &[("source:s2/body", "taken")]).await;
+    let question = &made.report.questions[0];
+    let (ask, means) = (&question.ask, &question.answers[0].means);
+    assert!(ask.contains("`42.75`, which is `.price` (written as a number) of @1: taken"), "{ask}");
+    assert_eq!(means, "in each run the text has .price (written as a number) of @1 for `42.75`");
     assert!(steps(&made)["s2"]["body"].to_string().contains(" * 100 | round"), "{:?}", steps(&made)["s2"]);
 }
 
