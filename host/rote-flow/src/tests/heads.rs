@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::reckoned::{answered, words};
-use super::tale::{Tale, open, steps};
+use super::tale::{Tale, from, open, steps};
 
 /// A thing that was read, what was asked of it, and a write.
 async fn read(thing: Value, query: Option<&str>, write: (&str, Value)) -> Tale {
@@ -52,6 +52,40 @@ async fn a_sum_of_what_two_things_have_is_asked() {
     let made = answered(&tale, &params, &[]).await;
     assert_eq!(open(&made), ["source:s3/amount"]);
     assert_eq!(words(&made, "source:s3/amount"), ["reckoned", "always"]);
+}
+
+#[tokio::test]
+async fn an_amount_that_is_twice_one_field_or_a_part_of_it_is_asked_and_reckoned_of_the_thing_of_the_run() {
+    let thing = json!({"id": 5001, "price": 120.5, "level": {"target": 550, "now": 31}, "fee": 2.25});
+    for (amount, gives) in [
+        (json!(241), ". | .price * 2"),
+        (json!(60.25), ". | (.price / 2) * 1e8 | round / 1e8"),
+        (json!(40.17), ". | (.price / 3) * 100 | round / 100"),
+        (json!(30.13), ". | (.price / 4) * 100 | round / 100"),
+        (json!(12.05), ". | (.price / 10) * 1e8 | round / 1e8"),
+        (json!(275), ".level | .target / 2"),
+    ] {
+        let tale = read(thing.clone(), None, ("createIssue", json!({"issue": 5001, "amount": amount}))).await;
+        let made = answered(&tale, &ISSUE, &[]).await;
+        assert_eq!((open(&made), steps(&made)["s2"]["amount"].clone()), (vec!["source:s2/amount"], amount.clone()));
+        assert_eq!(words(&made, "source:s2/amount"), ["reckoned", "always"], "{amount}");
+        let made = answered(&tale, &ISSUE, &[("source:s2/amount", "reckoned")]).await;
+        assert_eq!((steps(&made)["s2"]["amount"].clone(), open(&made)), (from("s1", gives), vec![]), "{amount}");
+        assert_eq!(steps(&made)["s1"]["issue_id"], json!({"$param": "issue"}), "{amount}");
+    }
+}
+
+#[tokio::test]
+async fn a_part_of_several_fields_and_a_short_one_are_not_reckoned() {
+    for (thing, amount, expected) in [
+        (json!({"id": 5001, "price": 120.5, "most": 482}), 241, &["always"][..]),
+        (json!({"id": 5001, "price": 120}), 60, &[]),
+    ] {
+        let tale = read(thing.clone(), None, ("createIssue", json!({"issue": 5001, "amount": amount}))).await;
+        let made = answered(&tale, &ISSUE, &[]).await;
+        let words = if expected.is_empty() { vec![] } else { words(&made, "source:s2/amount") };
+        assert_eq!((open(&made).is_empty(), words.as_slice()), (expected.is_empty(), expected), "{thing}");
+    }
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
-//! Numbers of a write that two fields of a thing give of which the write takes something else: its sku, its id.
+//! Numbers of a write that two fields of a thing give of which the write takes something else, its sku, its id; or one of them: twice,
+//! or a part of it.
 
 use rote_plan::{Bound, Expression, Reference};
 use rote_types::command;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::FlowError;
 use crate::crystallize::bind::known;
@@ -10,7 +11,7 @@ use crate::crystallize::chance::{tells, tells_of_several};
 use crate::crystallize::context::{Context, names_id};
 use crate::crystallize::desk::Desk;
 use crate::crystallize::draft::{Draft, DraftStep};
-use crate::crystallize::fields::of_two;
+use crate::crystallize::fields::{of_one, of_two};
 use crate::crystallize::link::place_name;
 use crate::crystallize::parameters::Parameters;
 use crate::crystallize::path::{Segment, jq_of};
@@ -40,11 +41,16 @@ pub(super) fn ask(
         if desk.questions.iter().any(here) {
             continue;
         }
-        let found = things.iter().find_map(|(thing, value)| {
-            let formula = of_two(&[value.as_object()?], &[number])?;
+        let read = |(thing, value): &(Reference, Value), formula: &dyn Fn(&Map<String, Value>) -> Option<String>| {
+            let formula = formula(value.as_object()?)?;
             let jq = format!("{} | {formula}", thing.jq);
             Some((Reference { jq, ..thing.clone() }, formula))
-        });
+        };
+        let of_fields = || things.iter().find_map(|one| read(one, &|thing| of_two(&[thing], &[number])));
+        // What is short is a part of most fields.
+        let is_long = tells_of_several(&Value::from(number));
+        let of_field = || things.iter().filter(|_| is_long).find_map(|one| read(one, &|thing| of_one(thing, number)));
+        let found = of_fields().or_else(of_field);
         let Some((made, formula)) = found else {
             unexplained(&draft.steps[at], (&things, &id), (&pointer, number), desk)?;
             continue;
