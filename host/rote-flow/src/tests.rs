@@ -7,6 +7,7 @@ mod bind;
 mod copied;
 mod credentials;
 mod crystallize;
+mod currencies;
 mod days;
 mod doubts;
 mod eye;

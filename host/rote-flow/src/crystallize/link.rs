@@ -6,6 +6,7 @@
 mod beside;
 mod compared;
 mod copied;
+mod currencies;
 mod frames;
 mod listed;
 mod lists;

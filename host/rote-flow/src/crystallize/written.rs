@@ -132,6 +132,15 @@ pub(crate) fn plainly(text: &str) -> String {
     told + rest
 }
 
+/// What a program reads that writes a number of it; the program itself where it writes none.
+pub(crate) fn unwritten(jq: &str) -> &str {
+    let Some(Range { start, .. }) = writing(jq).filter(|range| range.end == jq.len()) else { return jq };
+    let read = &jq[..start];
+    // What is not only a path was put into parentheses.
+    let inner = read.strip_prefix('(').and_then(|read| read.strip_suffix(')'));
+    inner.filter(|_| jq[start..].contains(WRITES)).unwrap_or(read)
+}
+
 /// Where a text has the first part of a program that only writes a number.
 fn writing(text: &str) -> Option<Range<usize>> {
     let trims = text.match_indices(TRIMS).map(|(start, found)| start..start + found.len()).next();
@@ -235,6 +244,14 @@ mod tests {
             ("`.a | round` of (@1)".to_owned(), "`.a | round` of (@1)"),
         ] {
             assert_eq!(plainly(&text), wanted);
+        }
+        for (jq, read) in [
+            (with_hundredths(".items[0].a"), ".items[0].a"),
+            (with_hundredths("(.a) | max_by(.b) | (.c)"), "(.a) | max_by(.b) | (.c)"),
+            (trimmed("(.a)"), "(.a)"),
+            (format!("{} | .[1:]", with_hundredths(".a")), &format!("{} | .[1:]", with_hundredths(".a"))),
+        ] {
+            assert_eq!(unwritten(&jq), read);
         }
     }
 

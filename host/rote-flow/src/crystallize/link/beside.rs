@@ -14,6 +14,7 @@ use super::super::program::{piped, stages};
 use super::super::request::ResultSpec;
 use super::super::secret::is_secret;
 use super::super::words::{names_member, places, stands_alone};
+use super::super::written::unwritten;
 use super::frames::{fields, last_key};
 use super::printed::{distinct, says_nothing};
 use super::source::{are_alike, same_name};
@@ -123,8 +124,9 @@ impl Linker<'_, '_> {
 
     /// The thing that a read takes something of: the item of a list, or all of the answer.
     fn around(&self, read: &Read) -> Option<Read> {
-        let path = path_of(&read.jq);
-        let all = stages(&read.jq);
+        let jq = unwritten(&read.jq);
+        let path = path_of(jq);
+        let all = stages(jq);
         let (last, before) = all.split_last()?;
         let before = piped(before);
         let (before, path) = match path {

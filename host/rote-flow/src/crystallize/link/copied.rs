@@ -15,6 +15,7 @@ use super::super::occurrences::{Hit, names_title};
 use super::super::path::{Segment, at, jq_of};
 use super::super::words::{MIN_EMBEDDED_CHARS, days, is_named, places};
 use super::super::written::{amounts, has_hundredths, with_hundredths};
+use super::currencies::Sum;
 use super::printed::says_nothing;
 use super::source::same_name;
 use super::{Linker, Read, is_common};
@@ -86,6 +87,10 @@ impl<'a> Linker<'a, '_> {
             let mut reads = self.numbered(&number);
             if reads.is_empty() {
                 reads = self.named(text, &range, &number);
+            }
+            if let Some(Sum { code, currencies, sums }) = self.shared_currencies(text, &range, &number) {
+                found.push(Copied { range: code, reads: currencies, exact: true });
+                reads = if reads.is_empty() { sums } else { reads };
             }
             // `48.20` is written so of `48.2`; with `1,200` a program has no way to say which commas are meant.
             let written = &text[range.clone()];
@@ -187,6 +192,17 @@ impl<'a> Linker<'a, '_> {
         let of_target: Vec<&Hit> = hits.iter().copied().filter(|hit| self.is_of_target(hit)).collect();
         let hits = if of_target.is_empty() { hits } else { of_target };
         hits.into_iter().take(MAX_READS).map(|hit| self.read_of(hit)).collect()
+    }
+
+    /// The places of the thing that is written, else of one thing; nothing where several things of a list have it.
+    pub(super) fn nearest<'h>(&self, mut hits: Vec<&'h Hit>) -> Vec<&'h Hit> {
+        if hits.iter().any(|hit| self.is_of_target(hit)) {
+            hits.retain(|hit| self.is_of_target(hit));
+        } else if is_category(&hits) {
+            hits.clear();
+        }
+        hits.truncate(MAX_READS);
+        hits
     }
 
     /// Whether a number has enough digits for its place.
