@@ -10,7 +10,7 @@ use std::fmt::Display;
 use rote_types::{CommandLine, ResponseId};
 
 use super::request::{ParamSpec, Spot};
-use super::written::plainly;
+use super::written::{plainly, unwritten};
 use crate::FlowError;
 use crate::question::{Answer, Dropped, Note, Place, Question, QuestionId, QuestionKind, RECKONED};
 use crate::trace::RecordedCall;
@@ -50,6 +50,10 @@ fn misread<'w>(question: impl Display, word: &str, words: impl Iterator<Item = &
 fn told(mut question: Question) -> Question {
     question.ask = plainly(&question.ask);
     question.answers.iter_mut().for_each(|answer| answer.means = plainly(&answer.means));
+    for one in &mut question.evidence {
+        one.what = plainly(&one.what);
+        one.jq = one.jq.take().map(|jq| unwritten(&jq).to_owned());
+    }
     question
 }
 

@@ -136,6 +136,7 @@ async fn a_price_of_two_digits_is_written_with_two() {
     let made = answered(&tale, &ISSUE, &[("source:s2/body", "taken")]).await;
     let question = &made.report.questions[0];
     let (ask, means) = (&question.ask, &question.answers[0].means);
+    assert_eq!(question.evidence[0].jq.as_deref(), Some(".price"), "where it stands");
     assert!(ask.contains("`42.75`, which is `.price` (written as a number) of @1: taken"), "{ask}");
     assert_eq!(means, "in each run the text has .price (written as a number) of @1 for `42.75`");
     assert!(steps(&made)["s2"]["body"].to_string().contains(" * 100 | round"), "{:?}", steps(&made)["s2"]);
