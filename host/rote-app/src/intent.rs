@@ -185,6 +185,18 @@ impl Session {
         Ok(IntentChanged { intent, before })
     }
 
+    /// Returns an intent that is to own more, for the question whether it shall.
+    ///
+    /// # Errors
+    /// Those of [`Session::expand_intent`].
+    pub fn expandable_intent(&self, id: &str, entries: &[String]) -> Result<IntentView, AppError> {
+        let (project, selected) = self.known_project()?;
+        let intents = project.intents()?;
+        let intent = IntentView::of(intents.get(id)?, selected.as_deref());
+        expanded(&intents, &project, id, entries)?;
+        Ok(intent)
+    }
+
     /// Lets an intent own more. A person agreed to exactly these entries.
     ///
     /// # Errors
@@ -192,13 +204,7 @@ impl Session {
     pub fn expand_intent(&self, id: &str, entries: &[String], consent: Consent) -> Result<IntentView, AppError> {
         let (project, selected) = self.known_project()?;
         let object = json!({ "intent": id, "owned_scope": entries });
-        self.edit(&project, consent, object, |intents| {
-            let mut text = intents.text().to_owned();
-            for entry in entries {
-                text = Intents::parse(text.as_bytes(), &project.path())?.with_entry(id, entry)?;
-            }
-            Ok(text)
-        })?;
+        self.edit(&project, consent, object, |intents| expanded(intents, &project, id, entries))?;
         Ok(IntentView::of(project.intents()?.get(id)?, selected.as_deref()))
     }
 
@@ -226,6 +232,13 @@ impl Session {
             Ok(write_durable(project.file(), text.as_bytes(), mode_of(project))?)
         })
     }
+}
+
+/// The text of the file with more entries in the scope of an intent.
+fn expanded(intents: &Intents, project: &Project, id: &str, entries: &[String]) -> Result<String, IntentsError> {
+    entries.iter().try_fold(intents.text().to_owned(), |text, entry| {
+        Intents::parse(text.as_bytes(), &project.path())?.with_entry(id, entry)
+    })
 }
 
 /// A file that others may read stays one.

@@ -127,7 +127,7 @@ impl Select {
 
 impl Expand {
     fn agreed(&self, context: &Context, ui: &mut Ui<'_>) -> Result<Consent> {
-        let intent = context.session()?.intent(Some(&self.id))?;
+        let intent = context.session()?.expandable_intent(&self.id, &self.entries)?;
         let question = format!(
             "let {} own {} beside {}?",
             intent.id,

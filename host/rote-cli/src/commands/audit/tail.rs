@@ -46,9 +46,12 @@ fn what(event: &AuditEvent) -> String {
         }
         event::EFFECT_IN_DOUBT => &["workspace", "response", "error"],
         event::EFFECT_REPEATED => &["workspace", "response", "attempt", "error"],
-        kind if kind.starts_with("effect.") => &["decision", "method", "status", "outcome", "error", "reason"],
+        kind if kind.starts_with("effect.") => {
+            &["decision", "method", "status", "outcome", "error", "intent", "reason"]
+        }
         kind if kind.starts_with("approval.") => &["decision", "method", "workspace", "reason"],
         kind if kind.starts_with("run.") => &["flow", "version", "workspace", "error"],
+        kind if kind.starts_with("intent.") => &["intent", "status", "owned_scope", "workspace", "reason"],
         kind if kind.starts_with("journal.") => &["problem", "first", "last", "events"],
         _ => &[
             "flow", "version", "name", "key", "value", "cidr", "port", "url", "base_url", "source", "change", "seq",
