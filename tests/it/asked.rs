@@ -24,6 +24,8 @@ const ASK: &[(&str, &[&str])] = &[
     ("flow remove", &["sweep"]),
     ("flow repin", &["sweep"]),
     ("flow unbless", &["sweep"]),
+    ("intent expand", &["INT-001", "src/**"]),
+    ("intent select", &["INT-001"]),
     ("run", &["--resume", "w", "--skip", "@1"]),
     ("token bind", &["SHOP_KEY", "shop"]),
     ("token delete", &["SHOP_KEY"]),
@@ -38,7 +40,7 @@ const ASK_NOTHING: &str = "adapter info, adapter list, all-success, any-auth-err
     flow decompile, flow dev, flow doctor, flow export, flow fork, flow health, flow index, flow infer, flow info, \
     flow lint, flow list, flow new, flow pending discard, flow pending list, flow pending save, flow pending show, \
     flow pending write, flow release, flow review, flow schema, flow score, flow search, flow stats, \
-    flow template create, flow test, flow validate, has-session, has-var, init, inject, is-auth-error, is-empty, \
+    flow template create, flow test, flow validate, has-session, has-var, init, inject, intent block, intent done, intent ls, intent show, is-auth-error, is-empty, \
     is-error, is-type, ls, POST, probe, query all-success, query any-auth-error, query any-error, query changed, \
     query compare, query exists, query expect, query has-session, query has-var, query is-auth-error, \
     query is-empty, query is-error, query is-type, query schema, query-stdin, record-invocation, set, token list, \
@@ -108,6 +110,8 @@ fn shop() -> (TestHome, FakeApi) {
     ok(&["flow", "template", "create", "--workspace", "second", "--name", "sound"]);
     ok(&["init", "w"]);
     assert_eq!(home.rote(&["call", "shop", "order", "-p", "n=2"]).code, 8, "its answer is lost");
+    let intents = "active_intents:\n  - {id: INT-001, status: BLOCKED, owned_scope: ['docs/**']}\n";
+    home.file(".orchestration/active_intents.yaml", intents);
     (home, api)
 }
 

@@ -270,7 +270,7 @@ fn a_dry_run_shows_the_request_and_every_verdict() {
         normalise        allow    the request fits the tool's method and path
         fingerprint      allow    the tool is the one in the manifest; nothing is pinned
         hard_floor       allow    the policy denies nothing here
-        intent           allow    no intent is required here
+        intent           allow    no project asks for an intent here
         scope            allow    a person calls; the scope is the adapter
         optimistic_lock  allow    nothing here can be stale
         write_guard      audit    `PATCH` is audited

@@ -139,7 +139,7 @@ fn another_base_url_needs_another_binding() {
         normalise        allow    the request fits the tool's method and path
         fingerprint      allow    the tool is the one in the manifest; nothing is pinned
         hard_floor       allow    the policy denies nothing here
-        intent           allow    no intent is required here
+        intent           allow    reads need no intent
         scope            allow    a person calls; the scope is the adapter
         optimistic_lock  allow    nothing here can be stale
         write_guard      allow    the method reads (RFC 9110 §9.2.1)
