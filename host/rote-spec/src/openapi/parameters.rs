@@ -62,6 +62,10 @@ pub(crate) fn declared<'a>(
         let Some(list) = level.get("parameters") else {
             continue;
         };
+        if list.elements().nth(MOST_PARAMETERS).is_some() {
+            notes
+                .add(&reader.place(&list), format_args!("parameters behind the first {MOST_PARAMETERS} were left out"));
+        }
         for node in list.elements().take(MOST_PARAMETERS) {
             let Some(node) = reader.resolve(node, "parameter left out", notes) else {
                 continue;
