@@ -37,9 +37,10 @@ pub(crate) fn class(media: &str) -> Class {
     }
 }
 
-/// The `Content-Type` to send for a media type that may be a range.
+/// The `Content-Type` to send for a media type that may be a range. A range of binary content stays one: the call says which
+/// type its content is of.
 pub(crate) fn concrete(media: &str) -> String {
-    if !media.contains('*') {
+    if !media.contains('*') || class(media) == Class::Binary {
         return media.trim().to_owned();
     }
     let essence = essence(media);
@@ -100,7 +101,7 @@ mod tests {
             assert_eq!(class(media), expected, "{media}");
         }
         assert_eq!(concrete("*/*"), "application/json");
-        assert_eq!(concrete("image/*"), "application/octet-stream");
+        assert_eq!(concrete("image/*"), "image/*");
     }
 
     #[test]
