@@ -10,6 +10,9 @@ use serde_json::Value;
 use crate::tree::{Tree, read_json, read_yaml};
 use crate::{SpecError, SpecLimits};
 
+/// What a Google Discovery document of an API over HTTP says that it is.
+const DISCOVERY_KIND: &str = "discovery#restDescription";
+
 /// Reads bytes of unknown language to a tree.
 pub(crate) fn parse(name: &str, bytes: &[u8], limits: &SpecLimits) -> Result<Tree, SpecError> {
     if bytes.len() > limits.document_bytes {
@@ -116,7 +119,28 @@ pub(crate) fn format(name: &str, root: &Value) -> Result<(SpecType, String), Spe
             Err(unsupported(name, &format!("Swagger `{version}`")))
         };
     }
+    if object.contains_key("discoveryVersion") || root["kind"] == DISCOVERY_KIND {
+        return discovery(name, root);
+    }
     Err(other_format(name, root))
+}
+
+/// The version of a Google Discovery document that describes an API over HTTP; one without a version is of the only one.
+fn discovery(name: &str, root: &Value) -> Result<(SpecType, String), SpecError> {
+    let text = |key: &str, default: &str| root.get(key).and_then(word).unwrap_or_else(|| default.to_owned());
+    if root["kind"] == "discovery#directoryList" {
+        let reason =
+            "it is a list of Google Discovery documents; each item's `discoveryRestUrl` leads to one".to_owned();
+        return Err(SpecError::NotADescription { name: name.to_owned(), reason });
+    }
+    let (version, protocol) = (text("discoveryVersion", "v1"), text("protocol", "rest"));
+    if version != "v1" {
+        return Err(unsupported(name, &format!("Google Discovery `{version}`")));
+    }
+    if protocol != "rest" {
+        return Err(unsupported(name, &format!("a Google Discovery document of the protocol `{protocol}`")));
+    }
+    Ok((SpecType::Discovery, version))
 }
 
 /// A version word; JSON writes it as a number now and then.
@@ -131,9 +155,7 @@ fn word(value: &Value) -> Option<String> {
 fn other_format(name: &str, root: &Value) -> SpecError {
     let has = |pointer: &str| root.pointer(pointer).is_some();
     let postman = root.pointer("/info/schema").and_then(Value::as_str).is_some_and(|s| s.contains("postman"));
-    let format = if has("/discoveryVersion") || root["kind"] == "discovery#restDescription" {
-        "a Google Discovery document"
-    } else if has("/__schema") || has("/data/__schema") {
+    let format = if has("/__schema") || has("/data/__schema") {
         "a GraphQL introspection result"
     } else if has("/asyncapi") {
         "an AsyncAPI document"
@@ -144,7 +166,7 @@ fn other_format(name: &str, root: &Value) -> SpecError {
     } else if postman {
         "a Postman collection"
     } else {
-        let reason = "it has neither `openapi` nor `swagger`".to_owned();
+        let reason = "it has neither `openapi` nor `swagger` nor `discoveryVersion`".to_owned();
         return SpecError::NotADescription { name: name.to_owned(), reason };
     };
     unsupported(name, format)
@@ -200,13 +222,20 @@ mod tests {
         assert_eq!(named.unwrap_err().to_string(), "`x.graphql` is GraphQL SDL, which this version does not read");
         check(b"type : x\nopenapi: 3.0.1", "openapi3 3.0.1");
         check(b"input: {a: 1}\nopenapi: 3.0.1", "openapi3 3.0.1");
+        check(b"{\"kind\": \"discovery#restDescription\"}", "discovery v1");
+        check(b"{\"discoveryVersion\": \"v1\"}", "discovery v1");
+        check(b"{\"discoveryVersion\": \"v2\"}", "`d` is Google Discovery `v2`, which this version does not read");
         check(
-            b"{\"kind\": \"discovery#restDescription\"}",
-            "`d` is a Google Discovery document, which this version does not read",
+            b"{\"discoveryVersion\": \"v1\", \"protocol\": \"rpc\"}",
+            "`d` is a Google Discovery document of the protocol `rpc`, which this version does not read",
+        );
+        check(
+            b"{\"kind\": \"discovery#directoryList\", \"discoveryVersion\": \"v1\"}",
+            "`d` is not an API description: it is a list of Google Discovery documents; each item's `discoveryRestUrl` leads to one",
         );
         check(b"[]", "`d` is not an API description: it is a list, not an object");
         check(b"hello", "`d` is not an API description: it is plain text, not an object");
-        check(b"{}", "`d` is not an API description: it has neither `openapi` nor `swagger`");
+        check(b"{}", "`d` is not an API description: it has neither `openapi` nor `swagger` nor `discoveryVersion`");
         check(&[b' '; 2_000], "`d` exceeds a limit: 2000 bytes, of at most 1000 (0 MiB)");
     }
 }

@@ -61,7 +61,7 @@ pub enum SpecError {
     Unsupported {
         /// The document.
         name: String,
-        /// The format, such as `a Google Discovery document`.
+        /// The format, such as `GraphQL SDL`.
         format: String,
     },
 }

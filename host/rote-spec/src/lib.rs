@@ -1,11 +1,12 @@
 //! API descriptions to tools: bytes in, tools and diagnostics out.
 //!
 //! A format is a folder with a `read`, which [`read`] calls; what the formats share (text and tree of a document, names, access, prose,
-//! diagnostics) stands beside them. A second one also needs: a choice in [`read`] by its `SpecType` (`rote-types`, `manifest.rs`); `detect.rs`,
+//! diagnostics) stands beside them. Another one also needs: a choice in [`read`] by its `SpecType` (`rote-types`, `manifest.rs`); `detect.rs`,
 //! which refuses some before there is a tree, and `tree.rs`, which knows the words of a version; the names of its files in `source.rs` of
 //! `rote-adapter`, and in `install.rs` there a form in which `spec.json` keeps it, as long as that is JSON alone. One whose calls are all a `POST` to
-//! one path (GraphQL) needs a fixed member of the body in `operation.rs` of `rote-request`, and words for `access.rs`. Today there is `openapi`: one walker over
-//! `serde_json::Value` for OpenAPI 3.0, 3.1 (3.2 tolerantly) and Swagger 2.0. Invariants: no I/O (other documents come through [`DocumentLoader`]), no clock,
+//! one path (GraphQL) needs a fixed member of the body in `operation.rs` of `rote-request`, and words for `access.rs`. There are `openapi`: one walker over
+//! `serde_json::Value` for OpenAPI 3.0, 3.1 (3.2 tolerantly) and Swagger 2.0; and `discovery`: Google Discovery v1, translated to the shape of
+//! OpenAPI 3 for the same walker. Invariants: no I/O (other documents come through [`DocumentLoader`]), no clock,
 //! no strict structs over foreign data, every loop and recursion bounded by [`SpecLimits`], and every operation
 //! of the document ends as generated, repaired or skipped with a reason and a JSON pointer.
 //! What it does not do: decide whether a reference may be followed (the loader does), talk to a server, or
@@ -14,6 +15,7 @@
 mod access;
 mod api;
 mod detect;
+mod discovery;
 mod error;
 mod names;
 mod notices;
@@ -44,7 +46,10 @@ pub fn read(document: Source<'_>, loader: &mut dyn DocumentLoader, limits: &Spec
         notices.warn("/", format!("key `{}` stands twice in one object; the last one counts", prose::capped(&key, 80)));
     }
     let found = Found { name: document.name, size: document.bytes.len(), value: tree.value, spec_type, version };
-    openapi::read(found, loader, limits, notices)
+    match found.spec_type {
+        SpecType::Discovery => discovery::read(found, limits, notices),
+        SpecType::Openapi3 | SpecType::Openapi31 | SpecType::Swagger2 => openapi::read(found, loader, limits, notices),
+    }
 }
 
 /// A document that was parsed and whose format is known.

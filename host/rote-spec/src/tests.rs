@@ -2,6 +2,7 @@
 
 mod choices;
 mod corpus;
+mod discovery;
 mod features;
 mod hostile;
 

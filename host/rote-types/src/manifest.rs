@@ -17,6 +17,8 @@ pub enum SpecType {
     Openapi31,
     /// Swagger 2.0.
     Swagger2,
+    /// Google Discovery v1.
+    Discovery,
 }
 
 impl SpecType {
@@ -27,6 +29,7 @@ impl SpecType {
             Self::Openapi3 => "openapi3",
             Self::Openapi31 => "openapi31",
             Self::Swagger2 => "swagger2",
+            Self::Discovery => "discovery",
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Every other document is fetched before the walk begins, so that walking borrows and never copies. A
 //! document that cannot be had is remembered with its reason and costs only what needs it. Invariants: the
 //! numbers of documents, bytes and hops are bounded; a chain of references that comes back to itself ends.
+//! A document that was translated from another format is shown by the places of its source ([`Origins`]).
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -58,6 +59,30 @@ impl<'a> Node<'a> {
     }
 }
 
+/// Where the parts of a translated document stand in its source; empty for one that is read as it was written.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origins(HashMap<String, String>);
+
+impl Origins {
+    /// Remembers that what stands at `translated`, with all below it, was made from `source`.
+    pub(crate) fn add(&mut self, translated: String, source: String) {
+        self.0.insert(translated, source);
+    }
+
+    /// Returns the place in the source: that of the nearest part which has one, else the pointer as it is.
+    fn of<'p>(&'p self, pointer: &'p str) -> &'p str {
+        let mut part = pointer;
+        while !self.0.is_empty() {
+            if let Some(source) = self.0.get(part) {
+                return source;
+            }
+            let Some((above, _)) = part.rsplit_once('/') else { break };
+            part = above;
+        }
+        pointer
+    }
+}
+
 /// A reference that leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Broken {
@@ -80,6 +105,8 @@ pub(crate) struct Documents {
     list: Vec<Document>,
     refused: HashMap<String, String>,
     hops: usize,
+    /// Where the first document's parts come from.
+    origins: Origins,
     /// Patterns that were parsed: a shared schema is written for each operation that uses it, with the same few.
     patterns: RefCell<HashMap<String, bool>>,
 }
@@ -108,6 +135,7 @@ impl Documents {
             list: vec![first],
             refused: HashMap::new(),
             hops: limits.reference_hops,
+            origins: Origins::default(),
             patterns: RefCell::default(),
         };
         let mut bytes = size;
@@ -127,6 +155,12 @@ impl Documents {
             next += 1;
         }
         all
+    }
+
+    /// Shows the places of the first document as those that its parts come from.
+    pub(crate) fn shown_by(mut self, origins: Origins) -> Self {
+        self.origins = origins;
+        self
     }
 
     fn fetch(
@@ -172,6 +206,7 @@ impl Documents {
     /// Returns the pointer as it is shown: with the document's name unless it is the first one.
     pub(crate) fn place(&self, document: usize, pointer: &str) -> String {
         if document == 0 {
+            let pointer = self.origins.of(pointer);
             return if pointer.is_empty() { "/".to_owned() } else { pointer.to_owned() };
         }
         format!("{}#{pointer}", self.list[document].name)
@@ -382,6 +417,19 @@ mod tests {
         );
         let broken = resolve(json!({"start": {"$ref": "b.json"}}), &[("/spec/b.json", "{\"a\":")]).unwrap_err();
         assert!(broken.contains("`/spec/b.json` is not valid JSON at line 1"), "{broken}");
+    }
+
+    #[test]
+    fn places_of_a_translated_document_are_those_of_its_source() {
+        let mut origins = Origins::default();
+        origins.add("/paths/~1a/get".to_owned(), "/methods/x".to_owned());
+        let documents = Documents::collect("d", json!({}), 0, &mut Files::default(), &SpecLimits::default());
+        let documents = documents.shown_by(origins);
+        let shown = ["/paths/~1a/get", "/paths/~1a/get/parameters/0", "/paths/~1a", "/schemas/S", ""];
+        assert_eq!(
+            shown.map(|pointer| documents.place(0, pointer)),
+            ["/methods/x", "/methods/x", "/paths/~1a", "/schemas/S", "/"]
+        );
     }
 
     #[test]

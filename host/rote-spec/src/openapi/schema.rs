@@ -213,12 +213,12 @@ impl<'a, 'n> SchemaWriter<'a, 'n> {
         Value::Object(out)
     }
 
-    /// Adds what stands beside a `$ref`: everything since 3.1, annotations before.
+    /// Adds what stands beside a `$ref`: everything since 3.1 and in Discovery, annotations before.
     fn siblings(&mut self, node: &Node<'a>, out: &mut Map<String, Value>, depth: usize) {
         let Some(members) = node.value.as_object().filter(|members| members.len() > 1) else {
             return;
         };
-        if self.spec_type == SpecType::Openapi31 {
+        if matches!(self.spec_type, SpecType::Openapi31 | SpecType::Discovery) {
             let mut beside = Map::new();
             self.keywords(node, members, &mut beside, depth);
             for (key, value) in beside {
@@ -429,8 +429,8 @@ impl<'a, 'n> SchemaWriter<'a, 'n> {
     /// Remembers a pattern that is left out; a description with more of them than this says enough of it.
     fn leave_unread(&mut self, node: &Node<'_>, key: &str) {
         if self.unread.len() < MOST_UNREAD {
-            let node = if key.is_empty() { node.pointer.clone() } else { format!("{}/{key}", node.pointer) };
-            self.unread.insert(node);
+            let pointer = if key.is_empty() { node.pointer.clone() } else { format!("{}/{key}", node.pointer) };
+            self.unread.insert(self.documents.place(node.document, &pointer));
         }
     }
 

@@ -47,7 +47,7 @@ impl Schemes {
         };
         let mut schemes = Self::default();
         for (name, node) in declared.iter().flat_map(|list| list.members().collect::<Vec<_>>()) {
-            let place = node.pointer.clone();
+            let place = documents.place(node.document, &node.pointer);
             let kind = match documents.resolve(node) {
                 Ok(node) => kind(&node),
                 Err(broken) => Err(broken.reason),

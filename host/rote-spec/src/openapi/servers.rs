@@ -26,11 +26,12 @@ pub(crate) fn of_document(documents: &Documents, spec_type: SpecType, notices: &
     let mut choices: Vec<ServerChoice> = Vec::new();
     let servers = root.get("servers");
     for server in servers.iter().flat_map(|list| list.elements().take(MOST_SERVERS).collect::<Vec<_>>()) {
+        let place = documents.place(server.document, &server.pointer);
         match read(&server, origin.as_ref()) {
             Ok(url) if choices.iter().any(|known| known.url == url) => {}
-            Ok(url) if url == "/" => notices.info(&server.pointer, "server `/` names no host"),
-            Ok(url) => choices.push(choice(url, &server)),
-            Err(reason) => notices.warn(&server.pointer, format!("server left out: {reason}")),
+            Ok(url) if url == "/" => notices.info(&place, "server `/` names no host"),
+            Ok(url) => choices.push(choice(url, &server, place)),
+            Err(reason) => notices.warn(&place, format!("server left out: {reason}")),
         }
     }
     if servers.is_none_or(|list| list.elements().next().is_none())
@@ -73,9 +74,9 @@ pub(crate) fn of_operation(
     (!urls.is_empty() && !same).then_some(urls)
 }
 
-fn choice(url: String, server: &Node<'_>) -> ServerChoice {
+fn choice(url: String, server: &Node<'_>, pointer: String) -> ServerChoice {
     let description = capped(server.text("description").unwrap_or(""), 200);
-    ServerChoice { url, description, pointer: server.pointer.clone() }
+    ServerChoice { url, description, pointer }
 }
 
 fn read(server: &Node<'_>, origin: Option<&Url>) -> Result<String, String> {

@@ -92,7 +92,7 @@ fn identity(documents: &Documents, notices: &Notices) -> ServerIdentity {
     };
     let (name, version) = (word("title"), word("version"));
     if name.is_empty() {
-        notices.warn("/info", "the document has no `info.title`");
+        notices.warn(&documents.place(0, "/info"), "the document has no title");
     }
     ServerIdentity { name, version }
 }

@@ -203,7 +203,7 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 /// Replaces the value at the `at`-th place of a document, in depth-first order.
-fn mutate(document: &mut Value, at: &mut usize, replacement: &Value) -> bool {
+pub(super) fn mutate(document: &mut Value, at: &mut usize, replacement: &Value) -> bool {
     if *at == 0 {
         *document = replacement.clone();
         return true;
