@@ -16,6 +16,7 @@ mod copied_runs;
 mod crash;
 mod credentials;
 mod demo;
+mod discovery;
 mod disk;
 mod doubts;
 mod first_hour;
