@@ -17,7 +17,7 @@ use url::Url;
 use crate::AdapterError;
 
 /// Names under which a directory holds its description, most telling first.
-const STEMS: [&str; 5] = ["openapi", "swagger", "api", "spec", "index"];
+const STEMS: [&str; 6] = ["openapi", "swagger", "discovery", "api", "spec", "index"];
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// What a person named as the description.

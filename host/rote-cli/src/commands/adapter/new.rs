@@ -17,7 +17,7 @@ const MAX_FINDINGS: usize = 10;
 /// Most hosts that a question names.
 const MAX_HOSTS: usize = 20;
 
-/// Make an adapter from an OpenAPI 3.0 or 3.1 or Swagger 2.0 description
+/// Make an adapter from an OpenAPI 3.0 or 3.1, Swagger 2.0 or Google Discovery description
 ///
 /// Nobody is asked about an adapter that is only added: it has no credential, and no grant but those in the words of this
 /// command. One that takes the place of another, or that a credential is typed for, is asked about, with its hosts.
