@@ -1,5 +1,7 @@
 //! Intents of a project: a write is made for one that is in progress and owns it, or not at all.
 
+#![expect(clippy::disallowed_methods, reason = "a test looks at the project's file from outside")]
+
 use rote_testkit::{FakeApi, Run, Script, TestHome};
 use serde_json::{Value, json};
 
@@ -114,8 +116,8 @@ fn the_selected_intent_lets_through_what_it_owns() {
     let run = shop.call(&["orders_create"]);
     assert_eq!(run.code, 0, "{run}");
     let started = shop.home.data(&["audit", "tail", "-n", "50"]);
-    let started = started.as_array().unwrap().iter().filter(|event| event["kind"] == "effect.started");
-    assert_eq!(started.last().unwrap()["body"]["intent"], "INT-001");
+    let mut started = started.as_array().unwrap().iter().filter(|event| event["kind"] == "effect.started");
+    assert_eq!(started.next_back().unwrap()["body"]["intent"], "INT-001");
     let outside = shop.refused(&["users_create", "name=ada"]);
     assert_eq!(
         (&outside["details"]["rule"], &outside["details"]["line"]),
@@ -169,8 +171,8 @@ fn a_person_says_that_a_blocked_intent_goes_on() {
     assert_eq!(blocked.code, 0, "{blocked}");
     assert_eq!(shop.refused(&["users_create", "name=ada"])["details"]["status"], "BLOCKED");
     let events = shop.home.data(&["audit", "tail", "-n", "50"]);
-    let changed = events.as_array().unwrap().iter().filter(|event| event["kind"] == "intent.changed");
-    assert_eq!(changed.last().unwrap()["body"]["reason"], "the API is frozen");
+    let mut changed = events.as_array().unwrap().iter().filter(|event| event["kind"] == "intent.changed");
+    assert_eq!(changed.next_back().unwrap()["body"]["reason"], "the API is frozen");
 }
 
 #[test]
