@@ -143,6 +143,22 @@ pub enum AdapterError {
         /// Why not.
         reason: String,
     },
+    /// A folder in which no tool can work.
+    #[error("`{path}` cannot be the folder of an adapter: {reason}")]
+    Root {
+        /// What was typed.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+    /// Options that do not go together with what the description is.
+    #[error("`{name}` cannot be installed so: {reason}")]
+    Options {
+        /// What the description says it is.
+        name: String,
+        /// What does not fit.
+        reason: String,
+    },
     /// A header in which no idempotency key can stand.
     #[error("`{text}` {reason}, so it cannot be the idempotency header of adapter `{id}`")]
     KeyHeader {
@@ -297,6 +313,8 @@ impl Classify for AdapterError {
             Self::Arguments { .. }
             | Self::Reference { .. }
             | Self::BaseUrl { .. }
+            | Self::Root { .. }
+            | Self::Options { .. }
             | Self::KeyHeader { .. }
             | Self::ServerWord { .. }
             | Self::UnknownServer { .. }
@@ -333,6 +351,7 @@ impl Classify for AdapterError {
             Self::UnknownTool { id, tool, .. } => Some(command("rote probe").argument(id).argument(tool).into()),
             Self::Arguments { id, tool, .. } => Some(command("rote describe").argument(id).argument(tool).into()),
             Self::Reference { .. } => Some("say -t to fill it in, or --literal to send it as it is".to_owned()),
+            Self::Root { .. } | Self::Options { .. } => Some("rote adapter new fs builtin:fs --root .".to_owned()),
             Self::BaseUrl { .. } => Some("write it like https://api.example.com/v1".to_owned()),
             Self::KeyHeader { id, .. } => Some(
                 command("rote adapter set").argument(id).plain("idempotency_header").argument("Idempotency-Key").into(),

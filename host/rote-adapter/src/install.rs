@@ -2,7 +2,7 @@
 //! installed as it was seen, which either happens or leaves nothing.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use rote_govern::egress::AllowedRange;
@@ -11,7 +11,7 @@ use rote_govern::reach::{self, Destination, Standing};
 use rote_govern::{Policy, fingerprint, seal};
 use rote_home::{FileMode, Home, Staged, create_private_dir, read_capped, write_atomic};
 use rote_spec::{Api, SpecLimits};
-use rote_types::{AdapterId, CommandLine, ComponentInfo, Manifest, Sha256Digest, Tool, command, sha256};
+use rote_types::{AdapterId, CommandLine, ComponentInfo, Manifest, Sha256Digest, SpecType, Tool, command, sha256};
 
 use crate::credential::{name_slots, origins};
 use crate::inherit::Inherited;
@@ -41,6 +41,8 @@ pub struct InstallOptions {
     pub name: Option<String>,
     /// Where requests go, typed by a person; a literal loopback address in it is a grant.
     pub base_url: Option<String>,
+    /// The folder in which the tools of a built-in adapter work, named by a person.
+    pub root: Option<PathBuf>,
     /// What a person decided of servers that operations have of their own; a loopback address typed here is a grant.
     pub servers: Vec<ServerWord>,
     /// What every operation sends, instead of what the description says.
@@ -90,6 +92,9 @@ pub(crate) fn prepare(
     let standing = standing(site, id);
     let source = rote_spec::Source { name: &document.name, bytes: &document.bytes };
     let mut api = rote_spec::read(source, &mut loader, &SpecLimits::default())?;
+    if document.builtin {
+        api.spec_type = SpecType::Builtin;
+    }
     if let Some(credential) = &options.credential {
         credential.apply(&mut api);
     }
@@ -157,7 +162,7 @@ impl Package {
             fingerprint: fingerprint(api.spec_type, &api.server, &api.auth, &digests)?,
             server: api.server,
             base_url: base.as_ref().map(|base| base.url.clone()),
-            base_url_typed: options.base_url.is_some(),
+            base_url_typed: options.base_url.is_some() || options.root.is_some(),
             servers: decisions,
             idempotency_header: None,
             tool_digests: digests,
@@ -246,6 +251,16 @@ impl Package {
 
 /// Where requests go: what a person typed, else the first absolute server of the description.
 fn base_url(api: &Api, options: &InstallOptions) -> Result<Option<BaseUrl>, AdapterError> {
+    let refuse = |reason: &str| AdapterError::Options { name: api.server.name.clone(), reason: reason.to_owned() };
+    match (&options.root, api.spec_type == SpecType::Builtin) {
+        (Some(_), true) if options.base_url.is_some() || options.credential.is_some() || !options.servers.is_empty() => {
+            return Err(refuse("it works in a folder, so that nothing is sent anywhere"));
+        }
+        (Some(root), true) => return BaseUrl::of_folder(root).map(Some),
+        (None, true) => return Err(refuse("it works in a folder, which a person names with --root DIR")),
+        (Some(_), false) => return Err(refuse("it sends requests, and has no folder for --root")),
+        (None, false) => {}
+    }
     match &options.base_url {
         Some(typed) => BaseUrl::parse(typed).map(Some),
         None => Ok(api.base_urls.iter().find_map(|choice| BaseUrl::parse(&choice.url).ok())),

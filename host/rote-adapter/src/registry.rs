@@ -20,7 +20,7 @@ use rote_govern::egress::{AllowedRange, CleartextGrant};
 use rote_govern::idempotency::carries_credential;
 use rote_govern::reach::{self, Destination};
 use rote_home::{FileMode, Home, LockGuard, discard_dir, read_trusted, write_durable};
-use rote_types::{AdapterId, Clock, Entropy, KeyHeader, Manifest, SensitivityTier, Tool, nearest};
+use rote_types::{AdapterId, Clock, Entropy, KeyHeader, Manifest, SensitivityTier, SpecType, Tool, nearest};
 use serde::Serialize;
 
 use crate::install::{Prepared, Site};
@@ -245,7 +245,10 @@ impl Adapters {
     /// understood; as [`Adapters::open`].
     pub fn set_base_url(&self, id: &AdapterId, url: &str) -> Result<AdapterLine, AdapterError> {
         let base = BaseUrl::parse(url)?;
-        self.open(id)?;
+        if self.open(id)?.manifest().spec_type == SpecType::Builtin {
+            let reason = format!("`{id}` works in a folder; rote adapter new {id} … --root DIR gives it another");
+            return Err(AdapterError::BaseUrl { url: base.url, reason });
+        }
         let _guard = lock_package(&self.home, id)?;
         self.grant(id, &base)?;
         let manifest = self.edit_manifest(id, |manifest| {

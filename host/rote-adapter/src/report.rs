@@ -1,8 +1,9 @@
 //! What an installation says: plain data for people and for `--json`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
-use rote_govern::reach::Destination;
+use rote_govern::reach::{Destination, folder};
 use rote_spec::{Api, Diagnostic, GeneratedTool, Outcome, ServerChoice, Skipped};
 use rote_types::{
     AdapterId, Authentication, CommandLine, ComponentInfo, Fingerprint, Manifest, SensitivityTier, SpecType, Tool,
@@ -29,6 +30,12 @@ pub struct AdapterLine {
 }
 
 impl AdapterLine {
+    /// Returns the folder in which the tools of a built-in adapter work; none of an adapter that sends requests.
+    #[must_use]
+    pub fn folder(&self) -> Option<PathBuf> {
+        folder(self.spec_type, self.base_url.as_deref())
+    }
+
     pub(crate) fn of(manifest: &Manifest) -> Self {
         Self {
             id: manifest.id.clone(),

@@ -27,14 +27,37 @@ pub enum SpecLocation {
     Path(PathBuf),
     /// A document on the web.
     Url(Url),
+    /// One that is part of rote.
+    Builtin(&'static Builtin),
 }
 
+/// A description that is part of rote.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// Behind `builtin:`.
+    pub name: &'static str,
+    bytes: &'static [u8],
+}
+
+/// What begins the name of a description that is part of rote.
+const BUILTIN: &str = "builtin:";
+
+/// All of them.
+const BUILTINS: [Builtin; 1] = [Builtin { name: "fs", bytes: include_bytes!("../../../adapters/fs/openapi.json") }];
+
 impl SpecLocation {
-    /// Reads what was typed: `http://` and `https://` begin a URL, all else is a path.
+    /// Reads what was typed: `http://` and `https://` begin a URL, `builtin:` the name of what is part of rote, all else is a path.
     ///
     /// # Errors
-    /// [`AdapterError::NoDescription`] for a URL that is none.
+    /// [`AdapterError::NoDescription`] for a URL that is none, and for another name.
     pub fn parse(text: &str) -> Result<Self, AdapterError> {
+        if let Some(name) = text.strip_prefix(BUILTIN) {
+            return BUILTINS.iter().find(|one| one.name == name).map(Self::Builtin).ok_or_else(|| {
+                let names: Vec<String> = BUILTINS.iter().map(|one| format!("`{BUILTIN}{}`", one.name)).collect();
+                let reason = format!("rote has {}", names.join(", "));
+                AdapterError::NoDescription { location: text.to_owned(), reason }
+            });
+        }
         let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
         if !lower.starts_with("http://") && !lower.starts_with("https://") {
             return Ok(Self::Path(PathBuf::from(text)));
@@ -56,6 +79,8 @@ pub struct Document {
     pub bytes: Vec<u8>,
     /// Where its references may lead.
     pub reach: Reach,
+    /// It is part of rote, and so what the host does itself.
+    pub builtin: bool,
 }
 
 /// Where the references of a document may lead.
@@ -72,7 +97,11 @@ impl Document {
     /// Takes a description that is in memory; it must stand alone.
     #[must_use]
     pub fn embedded(name: &str, bytes: &[u8]) -> Self {
-        Self { name: name.to_owned(), source: name.to_owned(), bytes: bytes.to_owned(), reach: Reach::Nowhere }
+        Self { name: name.to_owned(), source: name.to_owned(), bytes: bytes.to_owned(), reach: Reach::Nowhere, builtin: false }
+    }
+
+    fn of_rote(one: &Builtin) -> Self {
+        Self { builtin: true, ..Self::embedded(&format!("{BUILTIN}{}", one.name), one.bytes) }
     }
 
     /// Reads a file, or the description that a directory holds.
@@ -93,7 +122,7 @@ impl Document {
         };
         let bytes = read_capped(&file, SpecLimits::default().document_bytes as u64)?;
         let name = file.to_str().map(str::to_owned).ok_or_else(|| missing("its path is not UTF-8".to_owned()))?;
-        Ok(Self { source: name.clone(), name, bytes, reach: Reach::Directory(root) })
+        Ok(Self { source: name.clone(), name, bytes, reach: Reach::Directory(root), builtin: false })
     }
 
     /// Fetches a document through the gate. The URL counts as typed by a person.
@@ -104,7 +133,7 @@ impl Document {
         let bytes = gate.fetch(url, url, &limits()).await;
         let source = without_credentials(url);
         let bytes = bytes.map_err(|error| AdapterError::Fetch { url: source.clone(), source: Box::new(error) })?;
-        Ok(Self { name: url.to_string(), source, bytes, reach: Reach::Origin(url.clone()) })
+        Ok(Self { name: url.to_string(), source, bytes, reach: Reach::Origin(url.clone()), builtin: false })
     }
 }
 
@@ -120,6 +149,7 @@ pub async fn read_source(gate: &Gate, location: &SpecLocation) -> Result<Documen
             read.await.map_err(|_| AdapterError::Host { task: "read the description" })?
         }
         SpecLocation::Url(url) => Document::fetch(gate, url).await,
+        SpecLocation::Builtin(one) => Ok(Document::of_rote(one)),
     }
 }
 

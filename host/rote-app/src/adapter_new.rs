@@ -1,6 +1,7 @@
 //! A new adapter: made from a description, shown, and installed as it was shown.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use rote_adapter::{GivenCredential, InstallOptions, InstallReport, Prepared, ServerWord, SpecLocation};
 use rote_types::{AdapterId, AuthKind, ErrorKind};
@@ -22,6 +23,8 @@ pub struct AdapterNew {
     pub spec: String,
     /// Where requests go, as a person typed it; a loopback or private address here is a grant.
     pub base_url: Option<String>,
+    /// The folder in which the tools of a built-in adapter work, as a person typed it.
+    pub root: Option<PathBuf>,
     /// What to do with servers that operations have of their own, as `HOST=URL` or `HOST=keep`.
     pub servers: Vec<String>,
     /// How and under which name of the vault every call authenticates, instead of what the description says.
@@ -54,10 +57,17 @@ impl AdapterPlan {
     }
 
     /// Whether somebody has to agree to it. An adapter that is only added has no credential, and no grant but those that
-    /// were typed for it. One that takes the place of another, or gets a credential, changes what is granted already.
+    /// were typed for it. One that takes the place of another, or gets a credential, changes what is granted already; one that
+    /// works on files is itself a grant.
     #[must_use]
     pub fn asks(&self) -> bool {
-        self.report().replaced || self.binds().is_some()
+        self.report().replaced || self.binds().is_some() || self.folder().is_some()
+    }
+
+    /// Returns the folder whose files its tools work on, if they do.
+    #[must_use]
+    pub fn folder(&self) -> Option<PathBuf> {
+        self.report().adapter.folder()
     }
 }
 
@@ -68,16 +78,17 @@ impl Session {
     /// Usage for a description that is none, Conflict for gaps when `strict`.
     pub async fn adapter_plan(&self, wish: AdapterNew) -> Result<AdapterPlan, AppError> {
         let id: AdapterId = wish.id.parse()?;
-        let typed = json!([wish.spec, wish.base_url, wish.servers, wish.name, wish.credential]);
+        let typed = json!([wish.spec, wish.base_url, wish.root, wish.servers, wish.name, wish.credential]);
         self.host.redaction()?.refuse(&typed_for(id.as_str()), &typed)?;
         let location = match SpecLocation::parse(&wish.spec)? {
             SpecLocation::Path(path) => SpecLocation::Path(self.absolute(&path)),
-            url => url,
+            other => other,
         };
         let given = wish.credential.map(given).transpose()?;
         let credential = given.as_ref().map(|given| given.token_env.clone());
         let servers = wish.servers.iter().map(|word| ServerWord::parse(word)).collect::<Result<Vec<_>, _>>()?;
-        let options = InstallOptions { credential: given, servers, name: wish.name, base_url: wish.base_url };
+        let root = wish.root.map(|root| self.absolute(&root));
+        let options = InstallOptions { credential: given, servers, name: wish.name, base_url: wish.base_url, root };
         let prepared = self.host.adapters()?.prepare_from(&self.host.gate()?, &id, &location, options).await?;
         if wish.strict {
             refuse_gaps(prepared.report())?;

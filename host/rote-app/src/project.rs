@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rote_govern::intent::{IntentRefusal, Intents, IntentsError, MAX_INTENTS_BYTES, Mandate};
+use rote_govern::intent::{Intent, IntentRefusal, Intents, IntentStatus, IntentsError, MAX_INTENTS_BYTES, Mandate, Order};
 use rote_home::read_capped;
 
 /// The folder of a project's orchestration, as Roo Code's governance hooks name it.
@@ -60,12 +60,15 @@ impl Project {
     /// What a write is made for now, when this intent was selected.
     pub(crate) fn mandate(&self, selected: Option<&str>) -> Mandate {
         let path = self.path();
-        let intent = self.intents().map_err(IntentRefusal::Unreadable).and_then(|intents| {
+        let order = self.intents().map_err(IntentRefusal::Unreadable).and_then(|intents| {
             let id = selected.ok_or_else(|| IntentRefusal::Required { path: path.clone() })?;
-            Ok(intents.get(id)?.active(&path)?.clone())
+            let intent = intents.get(id)?.active(&path)?.clone();
+            let is_other = |one: &&Intent| one.status == IntentStatus::InProgress && one.id != intent.id;
+            let others = intents.all().iter().filter(is_other).cloned().collect();
+            Ok(Order { intent, path, others })
         });
-        match intent {
-            Ok(intent) => Mandate::Of(Arc::new(intent), path.into()),
+        match order {
+            Ok(order) => Mandate::Of(Arc::new(order)),
             Err(refusal) => Mandate::Refused(Box::new(refusal)),
         }
     }

@@ -52,7 +52,8 @@ impl Departure {
         Carried { bytes: bytes.filter(|bytes| !bytes.is_empty()), departure: self.clone() }
     }
 
-    fn leave(&self) {
+    /// Notes that it may have happened from now on.
+    pub(crate) fn leave(&self) {
         self.0.left.store(true, Ordering::SeqCst);
     }
 }

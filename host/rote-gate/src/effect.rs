@@ -4,11 +4,13 @@
 //! recorded and shown. The way through stages, grant, journal, flight and dry run is the same for all of them. A new
 //! kind also needs an arm in the places that ARCHITECTURE.md names beside the invariant "An effect is a value".
 
+pub(crate) mod file;
 pub(crate) mod http;
 pub(crate) mod process;
 
 use rote_govern::GuardDecision;
 use rote_govern::audit::TaskTarget;
+use rote_types::SpecType;
 use rote_workspace::RequestRecord;
 
 use crate::authority::{Authority, HostTask};
@@ -20,7 +22,7 @@ use crate::{ClaimedRequest, CredentialPreview, GateError, Invocation};
 /// What somebody wants done. Nothing in it has been checked.
 #[derive(Debug, Clone)]
 pub enum Claim {
-    /// An HTTP request.
+    /// A request: one over HTTP, or what a tool of a built-in adapter asks the host to do.
     Http(ClaimedRequest),
     /// A program.
     Process(ClaimedProcess),
@@ -30,6 +32,7 @@ pub enum Claim {
 #[derive(Debug)]
 pub(crate) enum Effect {
     Http(Box<http::Request>),
+    File(file::FileEffect),
     Process(process::Process),
 }
 
@@ -59,6 +62,11 @@ impl Effect {
     /// Reads a claim as one of whoever makes it; the second part says in words what was found.
     pub(crate) fn normalise(authority: &Authority<'_>, claim: &Claim) -> Result<(Self, String), GateError> {
         match (authority, claim) {
+            (Authority::Call(invocation), Claim::Http(claimed))
+                if invocation.adapter.spec_type == SpecType::Builtin =>
+            {
+                file::of_call(invocation, claimed).map(|(file, found)| (Self::File(file), found))
+            }
             (Authority::Call(invocation), Claim::Http(claimed)) => {
                 http::of_call(invocation, claimed).map(|(request, found)| (Self::Http(Box::new(request)), found))
             }
@@ -83,7 +91,7 @@ impl Effect {
 /// What sees that an effect leaves; one whose kind cannot tell may have happened once it was begun.
 pub(crate) fn departure(effect: Option<&Effect>) -> Departure {
     match effect {
-        Some(Effect::Http(_)) => Departure::default(),
+        Some(Effect::Http(_) | Effect::File(_)) => Departure::default(),
         Some(Effect::Process(_)) | None => Departure::unseen(),
     }
 }
@@ -113,6 +121,7 @@ pub(crate) fn record(
 ) -> RequestRecord {
     let record = match (claim, effect) {
         (_, Some(Effect::Http(request))) => http::record(request, &invocation.adapter, previews),
+        (Claim::Http(claimed), Some(Effect::File(file))) => file.record(claimed),
         (Claim::Http(claimed), _) => http::claimed_record(claimed),
         (Claim::Process(_), _) => RequestRecord::default(),
     };

@@ -26,6 +26,7 @@ pub use self::advice::Advice;
 pub(crate) use self::advice::asked_wait;
 pub use self::rule::Pinned;
 pub use self::upstream::UpstreamFailure;
+use crate::effect::file::FileRefusal;
 use crate::{Doubt, ProcessFailure};
 
 /// A call that the gate did not answer with a plain success.
@@ -44,6 +45,9 @@ pub enum GateError {
     /// A project lets nothing, or not this, be changed.
     #[error(transparent)]
     Intent(Box<IntentRefusal>),
+    /// A file is not touched.
+    #[error(transparent)]
+    File(Box<FileRefusal>),
     /// The adapter's policy cannot be read, so everything is denied.
     #[error(transparent)]
     Policy(PolicyError),
@@ -366,11 +370,18 @@ impl From<IntentRefusal> for GateError {
     }
 }
 
+impl From<FileRefusal> for GateError {
+    fn from(refusal: FileRefusal) -> Self {
+        Self::File(Box::new(refusal))
+    }
+}
+
 impl Classify for GateError {
     fn kind(&self) -> ErrorKind {
         match self {
             // One that is not there is a refusal too, of whoever makes the call.
             Self::Denied { .. } | Self::Intent(_) => ErrorKind::Denied,
+            Self::File(refusal) => refusal.kind(),
             Self::Policy(error) => error.kind(),
             Self::Egress { refusal, .. } => refusal.kind(),
             Self::FingerprintMismatch { .. } => ErrorKind::FingerprintMismatch,
@@ -402,6 +413,7 @@ impl Classify for GateError {
         match self {
             Self::Denied { hint, .. } => hint.clone(),
             Self::Intent(refusal) => refusal.hint(),
+            Self::File(refusal) => refusal.hint(),
             Self::Policy(error) => error.hint(),
             Self::Egress { refusal, adapter } => egress_hint(refusal, adapter.as_ref()),
             Self::FingerprintMismatch { adapter, .. } => Some(command("rote adapter info").argument(adapter).into()),
@@ -459,6 +471,7 @@ impl Classify for GateError {
         match self {
             Self::Denied { .. }
             | Self::Intent(_)
+            | Self::File(_)
             | Self::Policy(_)
             | Self::Egress { .. }
             | Self::SameInDoubt { .. }
@@ -482,6 +495,7 @@ impl Classify for GateError {
         match self {
             Self::Denied { rule, .. } => Some(json!({ "rule": rule })),
             Self::Intent(refusal) => refusal.details(),
+            Self::File(refusal) => refusal.details(),
             Self::Policy(error) => error.details(),
             Self::Egress { refusal, .. } => refusal.details(),
             Self::FingerprintMismatch { adapter, subject, expected, installed } => Some(json!({

@@ -128,6 +128,12 @@ impl Gate {
                 };
                 answer.map(Outcome::Answered)
             }
+            Some(Effect::File(file)) => {
+                let Authority::Call(invocation) = case.authority else {
+                    return Err(Failure::Denied(Box::new(not_understood())));
+                };
+                file.perform(&self.parts, &invocation.workspace, &flight.departure).await.map(Outcome::Answered)
+            }
             Some(Effect::Process(process)) => {
                 // Whatever it is called: what a person named as a credential is none of the build's variables.
                 let listed = self.parts.vault.list().map_err(|error| Failure::Denied(Box::new(error.into())))?;
@@ -180,6 +186,7 @@ impl Gate {
             (Authority::Call(invocation), Some(Effect::Http(request))) => {
                 http::inject(request, &case.choice, invocation)
             }
+            (_, Some(Effect::File(file))) => file.writes_no_mask(&case.redactor),
             (_, Some(_)) => Ok(()),
             (_, None) => Err(not_understood()),
         }

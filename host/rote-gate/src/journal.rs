@@ -192,7 +192,7 @@ impl<'g> Entry<'g> {
 }
 
 /// Does what waits for the disk; where the executor has several threads, another one goes on with its tasks meanwhile.
-fn blocking<T>(work: impl FnOnce() -> T) -> T {
+pub(crate) fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current() {
         Ok(executor) if executor.runtime_flavor() == RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
         _ => work(),
@@ -205,6 +205,7 @@ fn record_of_call(case: &Case<'_>, invocation: &Invocation, response: ResponseId
     let (rule, reason) = decided_by(case);
     let url = match &case.effect {
         Some(Effect::Http(request)) => request.bare_url(),
+        Some(Effect::File(file)) => file.url(),
         _ => String::new(),
     };
     let digest = invocation.adapter.tool_digests.get(&tool.name).cloned();

@@ -41,6 +41,7 @@ pub use audit::RebuildReport;
 pub use authority::{Authority, HostTask, OpenTask, Performed};
 pub use doubt::{is_half_said, recover, recover_run, settle, sift};
 pub use effect::Claim;
+pub use effect::file::FileRefusal;
 pub use error::{Advice, Confirmation, GateError, Pinned, RecordError, UpstreamFailure};
 pub use gate::Gate;
 pub use gone::{settle_gone, settleable_gone};

@@ -66,7 +66,7 @@ impl Asked<'_> {
             stage::permitted(flow, &adapter.id, tool)?;
         }
         let flow = self.flow.map(|(name, _)| name);
-        if let Some((Verdict::Confirm, reason)) = stage::owned(self.mandate, (&adapter.id, tool), flow, None)? {
+        if let Some((Verdict::Confirm, reason)) = stage::owned(self.mandate, (adapter, tool), flow, None)? {
             return Ok(Outlook { verdict: Verdict::Confirm, reason, blessed: false });
         }
         let covers =

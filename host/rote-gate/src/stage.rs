@@ -2,15 +2,15 @@
 //!
 //! Invariants: a stage looks and does not act; it can only tighten, and the verdicts are combined by `max`, a denial in
 //! [`Case::through`] and what is less in [`grant`]; the one exception is the grant: a blessing lowers a `Confirm` of the write
-//! guard and nothing else, a token that of any stage. What the stages came to is one value, [`Admission`]. The optimistic lock has no rules in this version, is here by name and always passes.
+//! guard and nothing else, a token that of any stage. What the stages came to is one value, [`Admission`].
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use rote_govern::audit::Decision;
-use rote_govern::intent::{Mandate, Target, addresses};
+use rote_govern::intent::{About, Mandate, Target, addresses};
 use rote_govern::{GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest};
-use rote_types::{AdapterId, FlowName, Manifest, Tool, conceal};
+use rote_types::{AdapterId, FlowName, Manifest, SpecType, Tool, conceal};
 use rote_workspace::RequestRecord;
 use serde_json::Value;
 
@@ -269,8 +269,15 @@ fn hard_floor(case: &mut Case<'_>) -> StageVerdict {
         return pass(STAGE, "no policy is about a task of rote itself");
     };
     match not_denied(&invocation.policy, (&invocation.adapter, &invocation.tool), case.guard.rule) {
-        Ok(()) => pass(STAGE, "the policy denies nothing here"),
-        Err(error) => case.deny(STAGE, error),
+        Ok(()) => {}
+        Err(error) => return case.deny(STAGE, error),
+    }
+    match &case.effect {
+        Some(Effect::File(file)) => match file.not_protected() {
+            Ok(()) => pass(STAGE, "neither the policy nor the host protects it"),
+            Err(error) => case.deny(STAGE, error),
+        },
+        _ => pass(STAGE, "the policy denies nothing here"),
     }
 }
 
@@ -296,7 +303,8 @@ fn intent(case: &mut Case<'_>) -> StageVerdict {
     let Authority::Call(invocation) = case.authority else {
         return pass(STAGE, "a task of rote itself needs no intent");
     };
-    match intended(&invocation.mandate, &invocation.tool) {
+    let said = |found| said_of_intent(invocation).map(|()| found);
+    match intended(&invocation.mandate, &invocation.tool).and_then(said) {
         Ok(found) => pass(STAGE, found),
         Err(error) => case.deny(STAGE, error),
     }
@@ -313,6 +321,15 @@ pub(crate) fn intended(mandate: &Mandate, tool: &Tool) -> Result<Cow<'static, st
         .map_or("no project asks for an intent here".into(), |id| format!("it is made for `{id}`").into()))
 }
 
+/// Whether what a call itself says of its intent fits: tools of built-in adapters take `intent_id` and `mutation_class`.
+fn said_of_intent(invocation: &Invocation) -> Result<(), GateError> {
+    if invocation.adapter.spec_type != SpecType::Builtin {
+        return Ok(());
+    }
+    let said = |name: &str| invocation.arguments.get(name).and_then(Value::as_str);
+    Ok(invocation.mandate.fits(said("intent_id"), said("mutation_class"))?)
+}
+
 /// A flow may write with the tools in its write permissions and with no other, and nobody with what the intent does not own; a
 /// fetch stays at the origin that a person typed.
 fn scope(case: &mut Case<'_>) -> StageVerdict {
@@ -324,10 +341,10 @@ fn scope(case: &mut Case<'_>) -> StageVerdict {
 
 fn scope_of_call(case: &mut Case<'_>, invocation: &Invocation) -> StageVerdict {
     const STAGE: StageName = StageName::Scope;
-    let (adapter, tool) = (&invocation.adapter.id, &invocation.tool);
+    let (adapter, tool) = (&*invocation.adapter, &*invocation.tool);
     let of_flow = match &invocation.flow {
         None => Ok("a person calls; the scope is the adapter"),
-        Some(flow) => permitted((&flow.name, &flow.write_permissions), adapter, tool),
+        Some(flow) => permitted((&flow.name, &flow.write_permissions), &adapter.id, tool),
     };
     let flow = invocation.flow.as_ref().map(|flow| &flow.name);
     match of_flow
@@ -344,20 +361,28 @@ fn scope_of_call(case: &mut Case<'_>, invocation: &Invocation) -> StageVerdict {
 /// What the intent of a write says of it; nothing of a read, and where there is no intent.
 pub(crate) fn owned(
     mandate: &Mandate,
-    (adapter, tool): (&AdapterId, &Tool),
+    (adapter, tool): (&Manifest, &Tool),
     flow: Option<&FlowName>,
     effect: Option<&Effect>,
 ) -> Result<Option<(Verdict, String)>, GateError> {
     if !tool.access.changes() || mandate.intent().is_none() {
         return Ok(None);
     }
-    let sent = match effect {
-        Some(Effect::Http(request)) => Some(request.plain.target.url()),
-        _ => None,
+    let covers = |about: About<'_>| mandate.covers(&Target { adapter: &adapter.id, tool: &tool.name, about, flow });
+    let said = match effect {
+        Some(Effect::Http(request)) => {
+            let forms = addresses(request.plain.target.url());
+            covers(About::Request(tool.method.as_str(), &forms))?
+        }
+        Some(Effect::File(file)) => {
+            let paths = file.paths_in(mandate);
+            let said = paths.iter().map(|path| covers(About::File(path))).collect::<Result<Vec<_>, _>>()?;
+            said.into_iter().max_by_key(|(verdict, _)| *verdict).unwrap_or_default()
+        }
+        Some(Effect::Process(_)) | None if adapter.spec_type == SpecType::Builtin => covers(About::SomeFile)?,
+        Some(Effect::Process(_)) | None => covers(About::SomeRequest)?,
     };
-    let forms = sent.map(addresses);
-    let request = forms.as_deref().map(|forms| (tool.method.as_str(), forms));
-    Ok(Some(mandate.covers(&Target { adapter, tool: &tool.name, request, flow })?))
+    Ok(Some(said))
 }
 
 /// Whether a flow that may write with these tools may call this one, and in which words.
@@ -392,9 +417,16 @@ fn scope_of_task(case: &mut Case<'_>, task: &HostTask) -> StageVerdict {
     pass(STAGE, "a person asked for it")
 }
 
-/// Files and entity tags come with the file effects; until then there is nothing to be stale.
-fn optimistic_lock(_: &mut Case<'_>) -> StageVerdict {
-    pass(StageName::OptimisticLock, "nothing here can be stale")
+/// A file is changed only as it was when the workspace read it last.
+fn optimistic_lock(case: &mut Case<'_>) -> StageVerdict {
+    const STAGE: StageName = StageName::OptimisticLock;
+    let (Authority::Call(invocation), Some(Effect::File(file))) = (case.authority, &mut case.effect) else {
+        return pass(STAGE, "nothing here can be stale");
+    };
+    match file.as_it_was_read(&invocation.workspace) {
+        Ok(found) => pass(STAGE, found),
+        Err(error) => case.deny(STAGE, error),
+    }
 }
 
 /// The write guard's own verdict.

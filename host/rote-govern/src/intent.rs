@@ -18,9 +18,9 @@ use rote_types::{Classify, ErrorKind, command};
 use serde::Deserialize;
 use serde_saphyr::{Location, Spanned};
 
-pub use self::mandate::{IntentRefusal, Mandate, MandateSource};
+pub use self::mandate::{IntentRefusal, Mandate, MandateSource, MutationClass, Order};
 use self::scope::Pattern;
-pub use self::scope::{Scope, Target, addresses};
+pub use self::scope::{About, Scope, Target, addresses};
 pub use self::status::IntentStatus;
 
 /// Most intents of one file.

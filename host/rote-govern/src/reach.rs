@@ -5,8 +5,9 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
-use rote_types::{AdapterId, CommandLine, Manifest, ServerDecision, Tool, command};
+use rote_types::{AdapterId, CommandLine, Manifest, ServerDecision, SpecType, Tool, command};
 use serde::Serialize;
 use url::Url;
 
@@ -17,10 +18,20 @@ use crate::egress::EgressRefusal;
 #[must_use]
 pub fn installs_again(manifest: &Manifest) -> CommandLine {
     let new = command("rote adapter new").argument(&manifest.id).argument(&manifest.spec_source);
+    if let Some(root) = folder(manifest.spec_type, manifest.base_url.as_deref()) {
+        return new.option("--root", root.display());
+    }
     match manifest.base_url.as_ref().filter(|_| manifest.base_url_typed) {
         Some(url) => new.option("--base-url", url),
         None => new,
     }
+}
+
+/// Returns the folder in which the tools of a built-in adapter work; none of an adapter that sends requests.
+#[must_use]
+pub fn folder(kind: SpecType, base_url: Option<&str>) -> Option<PathBuf> {
+    let base = base_url.filter(|_| kind == SpecType::Builtin)?;
+    Url::parse(base).ok()?.to_file_path().ok()
 }
 
 /// What is known of one server.
@@ -127,10 +138,14 @@ pub fn names(typed: &str, server: &str) -> bool {
         || with_port.is_some_and(|name| name.eq_ignore_ascii_case(typed))
 }
 
-/// Returns scheme, host and port of a URL; a text that is none stands for itself.
+/// Returns scheme, host and port of a URL; a text that is none, and a folder, stand for themselves.
 #[must_use]
 pub fn origin(url: &str) -> String {
-    Url::parse(url).map_or_else(|_| url.to_owned(), |url| url.origin().ascii_serialization())
+    match Url::parse(url) {
+        // A folder has none, and stands for itself.
+        Ok(parsed) if parsed.scheme() != "file" => parsed.origin().ascii_serialization(),
+        _ => url.to_owned(),
+    }
 }
 
 /// Returns the command that decides about a server.

@@ -262,7 +262,8 @@ impl Redactor {
     }
 
     /// Returns the name whose mask stands in `text`.
-    fn masked_in(&self, text: &str) -> Option<&str> {
+    #[must_use]
+    pub fn masked_in(&self, text: &str) -> Option<&str> {
         let mut names = self.patterns.names().iter().filter(|_| text.contains('<'));
         names.find(|name| text.contains(&format!("<{name}>"))).map(String::as_str)
     }

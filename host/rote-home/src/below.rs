@@ -30,6 +30,13 @@ pub(crate) fn is_below(path: &Path) -> bool {
     path.ancestors().any(|part| roots.contains(part))
 }
 
+/// Whether a path without links is below a home that this process has opened, by whichever links that was named.
+#[must_use]
+pub fn is_of_a_home(path: &Path) -> bool {
+    let roots = ROOTS.read().unwrap_or_else(PoisonError::into_inner);
+    roots.iter().any(|root| path.starts_with(root) || root.canonicalize().is_ok_and(|root| path.starts_with(root)))
+}
+
 /// Refuses a file or directory of its own name that is a symlink, and below a home also one that stands behind a
 /// symlink, and what [`refuse_special`] refuses.
 pub(crate) fn refuse_links(path: &Path) -> Result<(), HomeError> {

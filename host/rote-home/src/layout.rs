@@ -152,6 +152,12 @@ impl Home {
         self.config_dir().join(".intents.lock")
     }
 
+    /// Returns `config/.files.<n>.lock`, held by whoever changes a file that falls to `n`, of at most 64.
+    #[must_use]
+    pub fn files_lock(&self, n: u8) -> PathBuf {
+        self.config_dir().join(format!(".files.{}.lock", n % 64))
+    }
+
     /// Returns `chronicle/`.
     #[must_use]
     pub fn chronicle_dir(&self) -> PathBuf {

@@ -19,7 +19,7 @@ mod room;
 mod staged;
 mod stamp;
 
-pub use below::refuse_linked_dir;
+pub use below::{is_of_a_home, refuse_linked_dir};
 pub use database::{Creation, Fill, is_as_made, make_database, open_database, open_made, write_all_to, write_to};
 pub use error::{HomeError, storage_hint};
 pub use file::{

@@ -48,7 +48,10 @@ pub fn read(document: Source<'_>, loader: &mut dyn DocumentLoader, limits: &Spec
     let found = Found { name: document.name, size: document.bytes.len(), value: tree.value, spec_type, version };
     match found.spec_type {
         SpecType::Discovery => discovery::read(found, limits, notices),
-        SpecType::Openapi3 | SpecType::Openapi31 | SpecType::Swagger2 => openapi::read(found, loader, limits, notices),
+        // What is part of rote is written as OpenAPI, and called built in by whoever installs it.
+        SpecType::Openapi3 | SpecType::Openapi31 | SpecType::Swagger2 | SpecType::Builtin => {
+            openapi::read(found, loader, limits, notices)
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub enum SpecType {
     Swagger2,
     /// Google Discovery v1.
     Discovery,
+    /// A description that is part of rote: what it describes the host does itself.
+    Builtin,
 }
 
 impl SpecType {
@@ -30,6 +32,7 @@ impl SpecType {
             Self::Openapi31 => "openapi31",
             Self::Swagger2 => "swagger2",
             Self::Discovery => "discovery",
+            Self::Builtin => "builtin",
         }
     }
 }

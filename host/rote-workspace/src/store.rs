@@ -28,6 +28,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("doubts.sql"),
     include_str!("small.sql"),
     include_str!("unfiled.sql"),
+    include_str!("seen.sql"),
 ];
 
 /// An open workspace. `Send + Sync`; one connection behind a lock, other processes are welcome.

@@ -1,6 +1,7 @@
 //! Base URLs, and what typing one grants.
 
 use std::net::IpAddr;
+use std::path::Path;
 
 use ipnet::IpNet;
 use rote_govern::egress::AllowedRange;
@@ -39,6 +40,26 @@ impl BaseUrl {
         };
         let port = url.port_or_known_default().ok_or_else(|| refuse("it has no port"))?;
         Ok(Self { url: url.as_str().trim_end_matches('/').to_owned(), host, port })
+    }
+}
+
+impl BaseUrl {
+    /// The folder of an adapter whose tools work on files.
+    pub(crate) fn of_folder(folder: &Path) -> Result<Self, AdapterError> {
+        let refuse = |reason: &str| AdapterError::Root { path: folder.display().to_string(), reason: reason.to_owned() };
+        let real = folder.canonicalize().map_err(|error| refuse(&error.to_string()))?;
+        if !real.is_dir() {
+            return Err(refuse("it is not a folder"));
+        }
+        if rote_home::is_of_a_home(&real) {
+            return Err(refuse("it is of rote's own home, which has the keys"));
+        }
+        // What a call answers names files in JSON.
+        let url = real.to_str().and_then(|_| Url::from_file_path(&real).ok());
+        let url = url.ok_or_else(|| refuse("its path is not UTF-8"))?;
+        let text = url.as_str().trim_end_matches('/');
+        let url = if text == "file:" { "file:///".to_owned() } else { text.to_owned() };
+        Ok(Self { url, host: None, port: 0 })
     }
 }
 

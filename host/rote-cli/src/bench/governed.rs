@@ -92,6 +92,7 @@ async fn install(app: &Session, folder: &Path, url: &str) -> Result<()> {
         id: "bench".to_owned(),
         spec: text(&spec)?.to_owned(),
         base_url: Some(url.to_owned()),
+        root: None,
         servers: Vec::new(),
         credential: None,
         name: None,

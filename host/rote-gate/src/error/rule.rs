@@ -35,6 +35,7 @@ impl GateError {
         match self {
             Self::Denied { rule, .. } => rule,
             Self::Intent(refusal) => refusal.code(),
+            Self::File(refusal) => refusal.code(),
             Self::Egress { refusal, .. } => refusal.rule(),
             Self::FingerprintMismatch { subject: Pinned::Adapter, .. } => "fingerprint.adapter",
             Self::FingerprintMismatch { subject: Pinned::Tool(_), .. } => "fingerprint.tool",

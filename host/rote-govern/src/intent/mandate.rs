@@ -4,9 +4,11 @@
 //! in progress is refused, and so is one outside of what that intent owns.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use rote_types::{Classify, ErrorKind, command};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::scope::Standing;
@@ -19,10 +21,43 @@ pub enum Mandate {
     /// No project asks.
     #[default]
     Free,
-    /// This intent of the file at this path, which is in progress.
-    Of(Arc<Intent>, Arc<str>),
+    /// An intent that is in progress.
+    Of(Arc<Order>),
     /// A project asks, and nothing may be changed.
     Refused(Box<IntentRefusal>),
+}
+
+/// An intent in progress, and what else is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    pub intent: Intent,
+    /// The file of intents, as an absolute path.
+    pub path: String,
+    /// The other intents of the file that are in progress.
+    pub others: Vec<Intent>,
+}
+
+/// What a change does to the meaning of what it changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MutationClass {
+    /// It means the same.
+    #[serde(rename = "AST_REFACTOR")]
+    AstRefactor,
+    /// It means something else.
+    #[serde(rename = "INTENT_EVOLUTION")]
+    IntentEvolution,
+}
+
+impl FromStr for MutationClass {
+    type Err = ();
+
+    fn from_str(word: &str) -> Result<Self, ()> {
+        match word {
+            "AST_REFACTOR" => Ok(Self::AstRefactor),
+            "INTENT_EVOLUTION" => Ok(Self::IntentEvolution),
+            _ => Err(()),
+        }
+    }
 }
 
 /// Says what a call is made for, at the time of each write: a person may stop the work meanwhile.
@@ -85,6 +120,9 @@ pub enum IntentRefusal {
         id: String,
         /// What would be changed.
         target: String,
+        /// The entry that would let the intent own it; none where an exclusion decided, which is a person's word, or where no
+        /// entry can.
+        wanted: Option<String>,
         /// What the intent owns.
         owned_scope: Vec<String>,
         /// The file of intents.
@@ -93,6 +131,36 @@ pub enum IntentRefusal {
         line: u64,
         /// The exclusion that decided.
         entry: Option<String>,
+    },
+    /// Another intent in progress owns the file too.
+    #[error(
+        "`{file}` is owned by intent `{owner}`, which is in progress too (`{entry}`, `{path}` line {line}), so that `{id}` may not \
+        change it"
+    )]
+    Owned {
+        id: String,
+        file: String,
+        /// The other intent.
+        owner: String,
+        /// The entry of its scope.
+        entry: String,
+        /// The file of intents.
+        path: String,
+        /// Where the other intent stands there.
+        line: u64,
+    },
+    /// The call names another intent than the one that is worked on.
+    #[error("the call says that it is made for intent `{provided}`, but the workspace works on `{id}`")]
+    Mismatch {
+        id: String,
+        /// What the call says.
+        provided: String,
+    },
+    /// The call says of which kind its change is, in a word that is none.
+    #[error("`{provided}` is not a mutation class: it is `AST_REFACTOR` or `INTENT_EVOLUTION`")]
+    Metadata {
+        /// What the call says.
+        provided: String,
     },
     /// The file cannot be understood.
     #[error(transparent)]
@@ -125,6 +193,9 @@ impl IntentRefusal {
             Self::NotFound { .. } => "INTENT_NOT_FOUND",
             Self::NotActive { .. } => "INTENT_NOT_ACTIVE",
             Self::Scope { .. } => "SCOPE_VIOLATION",
+            Self::Owned { .. } => "OWNERSHIP_CONFLICT",
+            Self::Mismatch { .. } => "INTENT_MISMATCH",
+            Self::Metadata { .. } => "INVALID_METADATA",
             Self::Unreadable(_) => "INTENTS_UNREADABLE",
         }
     }
@@ -149,12 +220,17 @@ impl Classify for IntentRefusal {
             Self::NotFound { .. } => Some(list()),
             Self::NotActive { id, status: IntentStatus::Pending | IntentStatus::Blocked, .. } => Some(select(id)),
             Self::NotActive { .. } => Some(list()),
-            // An exclusion is a person's word, and wins over each entry.
-            Self::Scope { entry: Some(_), id, .. } => Some(command("rote intent show").argument(id).into()),
-            Self::Scope { id, target, .. } => {
-                let expand = command("rote intent expand").argument(id).argument(format!("tool:{target}"));
+            Self::Scope { id, wanted: Some(wanted), .. } => {
+                let expand = command("rote intent expand").argument(id).argument(wanted);
                 Some(expand.note("asks a person to let the intent own it").into())
             }
+            Self::Scope { id, .. } => Some(command("rote intent show").argument(id).into()),
+            Self::Owned { owner, entry, .. } => {
+                let block = command("rote intent block").argument(owner).note("until this one is done");
+                Some(format!("{block}\nor take `{entry}` out of the scope of one of the two"))
+            }
+            Self::Mismatch { provided, .. } => Some(select(provided)),
+            Self::Metadata { .. } => Some("leave mutation_class out, and rote says which it is".to_owned()),
             Self::Unreadable(error) => error.hint(),
         }
     }
@@ -169,9 +245,19 @@ impl Classify for IntentRefusal {
             Self::NotActive { id, status, path, line } => {
                 json!({ "rule": code, "intent_id": id, "status": status, "path": path, "line": line })
             }
-            Self::Scope { id, target, owned_scope, path, line, entry } => json!({
+            Self::Scope { id, target, owned_scope, path, line, entry, .. } => json!({
                 "rule": code, "intent_id": id, "target": target, "owned_scope": owned_scope, "path": path,
                 "line": line, "entry": entry
+            }),
+            Self::Owned { id, file, owner, entry, path, line } => json!({
+                "rule": code, "intent_id": id, "target": file, "owner_intent_id": owner, "entry": entry, "path": path,
+                "line": line
+            }),
+            Self::Mismatch { id, provided } => {
+                json!({ "rule": code, "intent_id": id, "provided_intent_id": provided })
+            }
+            Self::Metadata { provided } => json!({
+                "rule": code, "mutation_class": provided, "allowed": ["AST_REFACTOR", "INTENT_EVOLUTION"]
             }),
             Self::Unreadable(error) => json!({ "rule": code, "path": error.path, "line": error.line }),
         })
@@ -182,8 +268,18 @@ impl Mandate {
     /// Returns the id of the intent, where there is one.
     #[must_use]
     pub fn intent(&self) -> Option<&str> {
+        self.order().map(|order| order.intent.id.as_str())
+    }
+
+    /// Returns the file of intents, where there is an intent.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.order().map(|order| order.path.as_str())
+    }
+
+    fn order(&self) -> Option<&Order> {
         match self {
-            Self::Of(intent, _) => Some(&intent.id),
+            Self::Of(order) => Some(order),
             Self::Free | Self::Refused(_) => None,
         }
     }
@@ -195,40 +291,86 @@ impl Mandate {
     pub fn given(&self) -> Result<(), IntentRefusal> {
         match self {
             Self::Refused(refusal) => Err((**refusal).clone()),
-            Self::Free | Self::Of(..) => Ok(()),
+            Self::Free | Self::Of(_) => Ok(()),
         }
     }
 
-    /// Returns what the scope says of a write: nothing against it, or that a person confirms it where only files are named.
+    /// Whether what a call says of itself fits: the intent that it names, and the class of its change.
     ///
     /// # Errors
-    /// [`IntentRefusal::Scope`].
+    /// [`IntentRefusal::Mismatch`], [`IntentRefusal::Metadata`].
+    pub fn fits(&self, intent: Option<&str>, class: Option<&str>) -> Result<(), IntentRefusal> {
+        if let Some(provided) = class.filter(|class| class.parse::<MutationClass>().is_err()) {
+            return Err(IntentRefusal::Metadata { provided: provided.to_owned() });
+        }
+        match (intent, self.intent()) {
+            (Some(provided), Some(id)) if provided != id => {
+                Err(IntentRefusal::Mismatch { id: id.to_owned(), provided: provided.to_owned() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns what the scope says of a write: nothing against it, or that a person confirms it where nothing of its kind is named.
+    ///
+    /// # Errors
+    /// [`IntentRefusal::Scope`], [`IntentRefusal::Owned`].
     pub fn covers(&self, target: &Target<'_>) -> Result<(Verdict, String), IntentRefusal> {
-        let Self::Of(intent, path) = self else {
+        let Some(order) = self.order() else {
             return Ok((Verdict::Allow, "no intent limits it".to_owned()));
         };
-        let (entry, line) = match intent.scope.standing(target) {
+        let id = &order.intent.id;
+        match order.intent.scope.standing(target) {
             Standing::Inside(entry) => {
-                return Ok((Verdict::Allow, format!("intent `{}` owns it by `{entry}`", intent.id)));
+                order.not_owned_by_others(target)?;
+                Ok((Verdict::Allow, format!("intent `{id}` owns it by `{entry}`")))
             }
-            Standing::Open => {
-                return Ok((Verdict::Allow, format!("whether intent `{}` owns it says its address", intent.id)));
-            }
+            Standing::Open => Ok((Verdict::Allow, format!("whether intent `{id}` owns it says its address"))),
             Standing::Unnamed => {
-                let said =
-                    format!("the scope of intent `{}` names files only, so a person confirms each write", intent.id);
-                return Ok((Verdict::Confirm, said));
+                order.not_owned_by_others(target)?;
+                let kind = if target.file().is_some() { "files" } else { "tools, requests or flows" };
+                Ok((
+                    Verdict::Confirm,
+                    format!("the scope of intent `{id}` names no {kind}, so a person confirms each write"),
+                ))
             }
-            Standing::Excluded(entry, line) => (Some(entry.to_owned()), line),
-            Standing::Outside => (None, intent.line),
-        };
-        Err(IntentRefusal::Scope {
-            id: intent.id.clone(),
-            target: format!("{}.{}", target.adapter, target.tool),
-            owned_scope: intent.scope.entries().map(str::to_owned).collect(),
-            path: path.to_string(),
-            line,
-            entry,
+            Standing::Excluded(entry, line) => Err(order.refused(target, line, Some(entry))),
+            Standing::Outside => Err(order.refused(target, order.intent.line, None)),
+        }
+    }
+}
+
+impl Order {
+    /// A file belongs to one intent at a time.
+    fn not_owned_by_others(&self, target: &Target<'_>) -> Result<(), IntentRefusal> {
+        let Some(file) = target.file() else { return Ok(()) };
+        let owning = self.others.iter().find_map(|other| Some((other, other.scope.entry_of_file(file)?)));
+        let Some((owner, entry)) = owning else { return Ok(()) };
+        Err(IntentRefusal::Owned {
+            id: self.intent.id.clone(),
+            file: file.to_owned(),
+            owner: owner.id.clone(),
+            entry: entry.to_owned(),
+            path: self.path.clone(),
+            line: owner.line,
         })
+    }
+
+    fn refused(&self, target: &Target<'_>, line: u64, entry: Option<&str>) -> IntentRefusal {
+        let tool = || format!("{}.{}", target.adapter, target.tool);
+        let wanted = match target.file() {
+            // No entry names what is outside of the project.
+            Some(file) => (!file.starts_with('/')).then(|| file.to_owned()),
+            None => Some(format!("tool:{}", tool())),
+        };
+        IntentRefusal::Scope {
+            id: self.intent.id.clone(),
+            target: target.file().map_or_else(tool, str::to_owned),
+            wanted: wanted.filter(|_| entry.is_none()),
+            owned_scope: self.intent.scope.entries().map(str::to_owned).collect(),
+            path: self.path.clone(),
+            line,
+            entry: entry.map(str::to_owned),
+        }
     }
 }

@@ -28,8 +28,8 @@ pub(super) struct Pattern {
 /// What an entry names.
 #[derive(Debug, Clone)]
 enum Names {
-    /// Files of the project: nothing of a call.
-    Files,
+    /// Files of the project.
+    Files(GlobMatcher),
     /// `tool:ADAPTER.TOOL`, in each way in which it can be read: both names may have dots.
     Tool(Vec<(GlobMatcher, GlobMatcher)>),
     /// `http:METHOD HOST/PATH`.
@@ -45,11 +45,33 @@ enum Names {
 pub struct Target<'t> {
     pub adapter: &'t AdapterId,
     pub tool: &'t str,
-    /// The method and the address without scheme and query, in each form in which a server may read it; none where there is no
-    /// request yet.
-    pub request: Option<(&'t str, &'t [String])>,
+    pub about: About<'t>,
     /// The flow that makes it.
     pub flow: Option<&'t FlowName>,
+}
+
+/// What a write changes.
+#[derive(Debug, Clone, Copy)]
+pub enum About<'t> {
+    /// What a request goes to that is not made yet.
+    SomeRequest,
+    /// What a request goes to: the method, and the address without scheme and query in each form in which a server may read it.
+    Request(&'t str, &'t [String]),
+    /// A file that is not known yet.
+    SomeFile,
+    /// A file, as a path of the project with `/` between its parts; an absolute path outside of the project, which no entry for
+    /// files names.
+    File(&'t str),
+}
+
+impl<'t> Target<'t> {
+    /// The file that it is about, where that is known.
+    pub(super) fn file(&self) -> Option<&'t str> {
+        match self.about {
+            About::File(file) => Some(file),
+            About::SomeRequest | About::Request(..) | About::SomeFile => None,
+        }
+    }
 }
 
 /// What a scope says of a write.
@@ -61,9 +83,9 @@ pub(super) enum Standing<'s> {
     Excluded(&'s str, u64),
     /// Others are named.
     Outside,
-    /// Requests are, and where this one goes is not known yet.
+    /// Requests or files are, and which one this is about is not known yet.
     Open,
-    /// Only files and programs are.
+    /// Only what it is not about is: files for a request, programs, nothing.
     Unnamed,
 }
 
@@ -104,12 +126,29 @@ impl Scope {
         if let Some(pattern) = owned.clone().find(|pattern| pattern.covers(target)) {
             return Standing::Inside(&pattern.text);
         }
-        let of_requests = |pattern: &Pattern| matches!(pattern.names, Names::Http(..));
-        if target.request.is_none() && owned.clone().any(of_requests) {
+        let decides = |pattern: &Pattern| match target.about {
+            About::SomeRequest => matches!(pattern.names, Names::Http(..)),
+            About::SomeFile => matches!(pattern.names, Names::Files(_)),
+            About::Request(..) | About::File(_) => false,
+        };
+        if owned.clone().any(decides) {
             return Standing::Open;
         }
-        let of_files = |pattern: &Pattern| matches!(pattern.names, Names::Files | Names::Programs);
-        if owned.all(of_files) { Standing::Unnamed } else { Standing::Outside }
+        let is_file = matches!(target.about, About::SomeFile | About::File(_));
+        let says_nothing = |pattern: &Pattern| match pattern.names {
+            Names::Files(_) => !is_file,
+            Names::Programs => true,
+            Names::Tool(_) | Names::Http(..) | Names::Flow(_) => false,
+        };
+        if owned.all(says_nothing) { Standing::Unnamed } else { Standing::Outside }
+    }
+
+    /// Returns the entry for files that names a file and that nothing excludes.
+    pub(super) fn entry_of_file(&self, file: &str) -> Option<&str> {
+        let names = |pattern: &&Pattern| matches!(&pattern.names, Names::Files(glob) if is_named(glob, file));
+        let mut naming = self.0.iter().filter(names);
+        let is_excluded = naming.clone().any(|pattern| pattern.excludes);
+        naming.find(|_| !is_excluded).map(|pattern| pattern.text.as_str())
     }
 }
 
@@ -127,9 +166,12 @@ impl Pattern {
     /// Whether it names a write, however its path is read.
     fn covers(&self, target: &Target<'_>) -> bool {
         match &self.names {
-            Names::Http(method, address) => target.request.is_some_and(|(sent, forms)| {
-                !forms.is_empty() && method.is_match(sent) && forms.iter().all(|form| address.is_match(form))
-            }),
+            Names::Http(method, address) => match target.about {
+                About::Request(sent, forms) => {
+                    !forms.is_empty() && method.is_match(sent) && forms.iter().all(|form| address.is_match(form))
+                }
+                _ => false,
+            },
             _ => self.touches(target),
         }
     }
@@ -140,13 +182,22 @@ impl Pattern {
             Names::Tool(ways) => ways
                 .iter()
                 .any(|(adapter, tool)| adapter.is_match(target.adapter.as_str()) && tool.is_match(target.tool)),
-            Names::Http(method, address) => target
-                .request
-                .is_some_and(|(sent, forms)| method.is_match(sent) && forms.iter().any(|form| address.is_match(form))),
+            Names::Http(method, address) => match target.about {
+                About::Request(sent, forms) => {
+                    method.is_match(sent) && forms.iter().any(|form| address.is_match(form))
+                }
+                _ => false,
+            },
             Names::Flow(name) => target.flow.is_some_and(|flow| name.is_match(flow.as_str())),
-            Names::Files | Names::Programs => false,
+            Names::Files(glob) => matches!(target.about, About::File(file) if is_named(glob, file)),
+            Names::Programs => false,
         }
     }
+}
+
+/// Whether an entry for files names one; none names what is outside of the project.
+fn is_named(glob: &GlobMatcher, file: &str) -> bool {
+    !file.starts_with('/') && glob.is_match(file)
 }
 
 /// Returns host, port and path of a URL as it is sent, and as a server has it that decodes the path before it looks for its
@@ -169,7 +220,7 @@ fn names(text: &str) -> Result<Names, String> {
     let schemed = text.split_once(':').filter(|(word, _)| is_scheme(word));
     match schemed {
         None if text.trim().is_empty() => Err("it is empty".to_owned()),
-        None => path_glob(text).map(|_| Names::Files),
+        None => file_glob(text).map(Names::Files),
         Some(("tool", rest)) => tool_globs(rest).map(Names::Tool),
         Some(("http", rest)) => {
             let (method, address) = rest
@@ -208,6 +259,15 @@ fn name_glob(text: &str) -> Result<GlobMatcher, String> {
 /// A glob over paths: `*` stays within a segment, `**` does not.
 fn path_glob(text: &str) -> Result<GlobMatcher, String> {
     glob(text, true)
+}
+
+/// A glob over files of the project; a folder (`src/`) is all that is in it.
+fn file_glob(text: &str) -> Result<GlobMatcher, String> {
+    let text = text.strip_prefix("./").unwrap_or(text);
+    match text.strip_suffix('/') {
+        Some(folder) => path_glob(&format!("{folder}/**")),
+        None => path_glob(text),
+    }
 }
 
 fn glob(text: &str, has_folders: bool) -> Result<GlobMatcher, String> {

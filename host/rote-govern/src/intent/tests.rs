@@ -39,7 +39,15 @@ fn refused(text: &str) -> String {
 }
 
 fn mandate(id: &str) -> Mandate {
-    Mandate::Of(Arc::new(read(FILE).get(id).unwrap().clone()), Arc::from("intents.yaml"))
+    order(FILE, id)
+}
+
+fn order(file: &str, id: &str) -> Mandate {
+    let intents = read(file);
+    let intent = intents.get(id).unwrap().clone();
+    let is_other = |one: &&Intent| one.id != id && one.status == IntentStatus::InProgress;
+    let others = intents.all().iter().filter(is_other).cloned().collect();
+    Mandate::Of(Arc::new(Order { intent, path: "intents.yaml".to_owned(), others }))
 }
 
 /// What an intent says of a write with a tool of `shop`, or the message of its refusal.
@@ -48,8 +56,8 @@ fn said(id: &str, tool: &str, request: Option<(&str, &[&str])>, flow: Option<&st
     let flow: Option<FlowName> = flow.map(|flow| flow.parse().unwrap());
     let forms: Vec<String> =
         request.iter().flat_map(|(_, forms)| forms.iter().map(|form| (*form).to_owned())).collect();
-    let request = request.map(|(method, _)| (method, forms.as_slice()));
-    let target = Target { adapter: &adapter, tool, request, flow: flow.as_ref() };
+    let about = request.map_or(About::SomeRequest, |(method, _)| About::Request(method, &forms));
+    let target = Target { adapter: &adapter, tool, about, flow: flow.as_ref() };
     mandate(id).covers(&target).map(|(verdict, _)| verdict).map_err(|error| error.to_string())
 }
 
@@ -141,8 +149,45 @@ fn where_only_files_are_named_a_person_confirms() {
     assert_eq!(said("INT-002", "orders_create", None, None), Ok(Verdict::Confirm));
     let mandate = Mandate::Free;
     let adapter: AdapterId = "shop".parse().unwrap();
-    let target = Target { adapter: &adapter, tool: "x", request: None, flow: None };
+    let target = Target { adapter: &adapter, tool: "x", about: About::SomeRequest, flow: None };
     assert_eq!(mandate.covers(&target).unwrap().0, Verdict::Allow);
+}
+
+/// What an intent says of a write of a file: nothing against it, or the code of its refusal.
+fn of_file(file: &str, id: &str, about: &str) -> Result<Verdict, &'static str> {
+    let adapter: AdapterId = "fs".parse().unwrap();
+    let target = Target { adapter: &adapter, tool: "write_to_file", about: About::File(about), flow: None };
+    order(file, id).covers(&target).map(|(verdict, _)| verdict).map_err(|error| error.code())
+}
+
+#[test]
+fn a_scope_names_files_of_the_project_and_one_intent_owns_each() {
+    let file = |first: &str, second: &str| {
+        format!(
+            "active_intents:\n  - {{id: INT-001, status: IN_PROGRESS, owned_scope: {first}}}\n  \
+             - {{id: INT-002, status: IN_PROGRESS, owned_scope: {second}}}\n"
+        )
+    };
+    let scoped = file("['src/**', '!src/gen/**', './docs/', Makefile]", "['src/b/**', 'lib/*.rs', '!src/b/free.rs']");
+    let said = |path: &str| of_file(&scoped, "INT-001", path);
+    for path in ["src/x/y.rs", "docs/a.md", "docs/a/b.md", "Makefile", "src/b/free.rs"] {
+        assert_eq!(said(path), Ok(Verdict::Allow), "{path}");
+    }
+    for path in ["src/gen/g.rs", "lib/x.rs", "docsx/a", "src", "sub/Makefile", "/src/a.rs", "/etc/passwd"] {
+        assert_eq!(said(path), Err("SCOPE_VIOLATION"), "{path}");
+    }
+    assert_eq!(said("src/b/c.rs"), Err("OWNERSHIP_CONFLICT"));
+    assert_eq!(of_file(&scoped, "INT-002", "lib/x.rs"), Ok(Verdict::Allow));
+    assert_eq!(of_file(&scoped, "INT-002", "lib/sub/x.rs"), Err("SCOPE_VIOLATION"));
+    // Whoever owns everything owns nothing outside of the project, and whoever names a tool names all of its files.
+    assert_eq!(of_file(&file("['**']", "[]"), "INT-001", "/etc/passwd"), Err("SCOPE_VIOLATION"));
+    assert_eq!(of_file(&file("['tool:fs.*']", "[]"), "INT-001", "a/b"), Ok(Verdict::Allow));
+    assert_eq!(of_file(&file("['tool:shop.*']", "[]"), "INT-001", "a/b"), Err("SCOPE_VIOLATION"));
+    assert_eq!(of_file(&file("[]", "['a/**']"), "INT-001", "b"), Ok(Verdict::Confirm));
+    assert_eq!(of_file(&file("[]", "['a/**']"), "INT-001", "a/b"), Err("OWNERSHIP_CONFLICT"));
+    let adapter: AdapterId = "fs".parse().unwrap();
+    let unknown = Target { adapter: &adapter, tool: "write_to_file", about: About::SomeFile, flow: None };
+    assert_eq!(order(&scoped, "INT-001").covers(&unknown).unwrap().0, Verdict::Allow);
 }
 
 #[test]

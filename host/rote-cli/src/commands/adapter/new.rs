@@ -1,5 +1,7 @@
 //! `rote adapter new`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use rote_app::{AdapterNew, AdapterPlan, AuthKind, Consent, InstallReport};
 use rote_types::{AdapterId, CommandLine, command};
@@ -17,15 +19,15 @@ const MAX_FINDINGS: usize = 10;
 /// Most hosts that a question names.
 const MAX_HOSTS: usize = 20;
 
-/// Make an adapter from an OpenAPI 3.0 or 3.1, Swagger 2.0 or Google Discovery description
+/// Make an adapter from an OpenAPI 3.0 or 3.1, Swagger 2.0 or Google Discovery description, or from a built-in one
 ///
 /// Nobody is asked about an adapter that is only added: it has no credential, and no grant but those in the words of this
-/// command. One that takes the place of another, or that a credential is typed for, is asked about, with its hosts.
+/// command. One that takes the place of another, that a credential is typed for, or that works on files, is asked about.
 #[derive(Debug, Args)]
 pub struct New {
     /// The name that it gets here
     id: String,
-    /// The description: a file, a directory or a URL
+    /// The description: a file, a directory or a URL, or `builtin:fs` for the files of a folder
     #[arg(value_name = "SPEC", conflicts_with = "spec")]
     source: Option<String>,
     /// The description, as a flag
@@ -35,6 +37,9 @@ pub struct New {
     /// allows it
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
+    /// The folder whose files the tools of `builtin:fs` read and change, and nothing outside of it
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
     /// Where operations go that have a server of their own: to another URL, or there (`keep`). With --base-url they
     /// are refused until this is said of each; several times for several hosts
     #[arg(long, value_name = "HOST=URL|keep")]
@@ -117,6 +122,7 @@ impl New {
             id: self.id,
             spec,
             base_url: self.base_url,
+            root: self.root,
             servers: self.server,
             credential: self.credential.read()?,
             name: self.name,
@@ -141,6 +147,9 @@ impl New {
         if let Some(url) = &self.base_url {
             command = command.option("--base-url", url);
         }
+        if let Some(root) = &self.root {
+            command = command.option("--root", root.display());
+        }
         command = self.server.iter().fold(command, |command, word| command.option("--server", word));
         command = self.credential.typed().fold(command, |command, (option, word)| command.option(option, word));
         if let Some(name) = &self.name {
@@ -164,7 +173,8 @@ fn question(plan: &AdapterPlan) -> String {
     let bound: Vec<&str> = made.bound.iter().take(MAX_HOSTS).map(String::as_str).collect();
     let rest = more(made.bound.len(), MAX_HOSTS).unwrap_or_default();
     let bind = plan.binds().map(|name| format!("let it send `{name}` to {}{rest}", bound.join(", ")));
-    lines.push(format!("{}?", replace.into_iter().chain(bind).collect::<Vec<_>>().join(", and ")));
+    let files = plan.folder().map(|folder| format!("let its tools read and change the files in `{}`", folder.display()));
+    lines.push(format!("{}?", replace.into_iter().chain(bind).chain(files).collect::<Vec<_>>().join(", and ")));
     lines.join("\n")
 }
 

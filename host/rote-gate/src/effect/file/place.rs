@@ -1,0 +1,249 @@
+//! Where a path leads: below the folder that a person gave to an adapter, or nowhere.
+//!
+//! Invariants: a path is followed link by link, and one that leaves the folder is refused, not cut; what is then opened is
+//! opened part by part without following a link, so that one that is put there in between is an error and not a way out.
+
+use std::ffi::OsStr;
+use std::io::{self, Read as _};
+use std::path::{Component, Path, PathBuf};
+
+use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt as _};
+use rote_govern::reach::folder;
+use rote_types::{AdapterId, SpecType, sha256};
+use rote_workspace::SeenFile;
+use rustix::fs::OFlags;
+
+use super::FileRefusal;
+
+/// Most bytes of a file that is read or written.
+pub(super) const MAX_FILE_BYTES: u64 = 16 << 20;
+/// Most bytes of a path, that of Linux (`PATH_MAX`).
+const MAX_PATH_BYTES: usize = 4_096;
+/// Most parts of a path.
+const MAX_PARTS: usize = 256;
+
+/// The folder of an adapter, opened.
+#[derive(Debug)]
+pub(super) struct Root {
+    pub(super) adapter: AdapterId,
+    pub(super) dir: Dir,
+    /// Absolute and without links.
+    pub(super) path: PathBuf,
+}
+
+/// A file or folder below it, which need not be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Below the root, without links, with `/` between its parts; empty for the root itself.
+    pub(super) inside: String,
+    /// The last part of what was typed is a link, which led here.
+    pub(super) by_link: bool,
+}
+
+impl Root {
+    /// Opens the folder that a base URL names.
+    pub(super) fn open(adapter: &AdapterId, base: Option<&str>) -> Result<Self, FileRefusal> {
+        let failed = |problem: String| FileRefusal::Root { adapter: adapter.clone(), problem };
+        let path = folder(SpecType::Builtin, base);
+        let path = path.ok_or_else(|| failed(format!("`{}` does not name one", base.unwrap_or_default())))?;
+        let whole = |error: io::Error| failed(format!("`{}`: {error}", path.display()));
+        let real = path.canonicalize().map_err(whole)?;
+        if real != path {
+            return Err(failed(format!("`{}` has become a link to `{}`", path.display(), real.display())));
+        }
+        let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(whole)?;
+        Ok(Self { adapter: adapter.clone(), dir, path })
+    }
+
+    /// Follows a path as a call names it: below the root, or absolute.
+    pub(super) fn resolve(&self, typed: &str) -> Result<Place, FileRefusal> {
+        let bad = |problem: &str| FileRefusal::Path { path: clipped(typed), problem: problem.to_owned() };
+        let outside = || FileRefusal::Outside {
+            adapter: self.adapter.clone(),
+            path: clipped(typed),
+            root: self.path.display().to_string(),
+        };
+        if typed.len() > MAX_PATH_BYTES || typed.contains('\0') {
+            return Err(bad("it is too long, or has a zero byte"));
+        }
+        let path = Path::new(typed);
+        let below = if path.is_absolute() { path.strip_prefix(&self.path).map_err(|_| outside())? } else { path };
+        let mut walk = Walk { root: self, at: PathBuf::new(), missing: false, by_link: false };
+        for (count, part) in below.components().enumerate() {
+            if count == MAX_PARTS {
+                return Err(bad("it has too many parts"));
+            }
+            walk.step(part).map_err(|lost| match lost {
+                Lost::Outside => outside(),
+                Lost::Bad(problem) => bad(&problem),
+            })?;
+        }
+        let inside = walk.at.to_str().ok_or_else(|| bad("it is not UTF-8"))?.to_owned();
+        Ok(Place { inside, by_link: walk.by_link })
+    }
+
+    /// Opens the folder that a place is in, and returns the name that it has there.
+    pub(super) fn parent<'p>(&self, place: &'p Place, make: bool) -> io::Result<(Dir, &'p OsStr)> {
+        let path = Path::new(&place.inside);
+        let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
+        let mut dir = self.dir.try_clone()?;
+        for part in path.parent().into_iter().flat_map(Path::components) {
+            dir = match dir.open_dir_nofollow(part.as_os_str()) {
+                Err(error) if make && error.kind() == io::ErrorKind::NotFound => {
+                    dir.create_dir(part.as_os_str())?;
+                    dir.open_dir_nofollow(part.as_os_str())?
+                }
+                opened => opened?,
+            };
+        }
+        Ok((dir, name))
+    }
+
+    /// Opens a folder itself.
+    pub(super) fn folder(&self, place: &Place) -> io::Result<Dir> {
+        if place.inside.is_empty() {
+            return self.dir.try_clone();
+        }
+        let (parent, name) = self.parent(place, false)?;
+        parent.open_dir_nofollow(name)
+    }
+
+    /// The path as the journal and the workspace have it.
+    pub(super) fn absolute(&self, place: &Place) -> PathBuf {
+        self.path.join(&place.inside)
+    }
+
+    /// Reads what is at a place: its bytes, none where nothing is there.
+    pub(super) fn bytes(&self, place: &Place) -> Result<Option<Vec<u8>>, FileRefusal> {
+        let read = || {
+            let (parent, name) = self.parent(place, false)?;
+            read_plain(&parent, name)
+        };
+        match read() {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(Unread::Absent) => Ok(None),
+            Err(Unread::NotPlain) => Err(FileRefusal::Path {
+                path: place.inside.clone(),
+                problem: "it is a folder, a link, a pipe or a device".to_owned(),
+            }),
+            Err(Unread::Large(bytes)) => {
+                Err(FileRefusal::Large { path: place.inside.clone(), bytes, limit: MAX_FILE_BYTES })
+            }
+            Err(Unread::Disk(error)) => Err(disk("read", place, &error)),
+        }
+    }
+
+    /// What is seen at a place now.
+    pub(super) fn look(&self, place: &Place) -> Result<SeenFile, FileRefusal> {
+        Ok(self.bytes(place)?.map_or(SeenFile::Absent, |bytes| SeenFile::Bytes(sha256(&bytes))))
+    }
+}
+
+/// The disk's refusal, of a place.
+pub(super) fn disk(action: &'static str, place: &Place, error: &io::Error) -> FileRefusal {
+    FileRefusal::Disk { action, path: place.inside.clone(), problem: error.to_string() }
+}
+
+/// A path on the way.
+struct Walk<'r> {
+    root: &'r Root,
+    at: PathBuf,
+    /// From here on nothing is there.
+    missing: bool,
+    by_link: bool,
+}
+
+/// Why a path leads nowhere.
+enum Lost {
+    Outside,
+    Bad(String),
+}
+
+impl Walk<'_> {
+    fn step(&mut self, part: Component<'_>) -> Result<(), Lost> {
+        match part {
+            Component::CurDir => return Ok(()),
+            Component::ParentDir if self.missing => {
+                return Err(Lost::Bad("`..` stands behind a folder that is not there".to_owned()));
+            }
+            Component::ParentDir => return if self.at.pop() { Ok(()) } else { Err(Lost::Outside) },
+            Component::Normal(name) => self.at.push(name),
+            Component::RootDir | Component::Prefix(_) => return Err(Lost::Outside),
+        }
+        self.by_link = false;
+        if self.missing {
+            return Ok(());
+        }
+        match self.root.dir.symlink_metadata(&self.at) {
+            Ok(found) if found.is_symlink() => {
+                self.at = self.root.dir.canonicalize(&self.at).map_err(|error| match error.kind() {
+                    io::ErrorKind::NotFound => Lost::Bad("a link in it leads nowhere".to_owned()),
+                    io::ErrorKind::PermissionDenied => Lost::Outside,
+                    _ => Lost::Bad(error.to_string()),
+                })?;
+                self.by_link = true;
+                Ok(())
+            }
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.missing = true;
+                Ok(())
+            }
+            Err(error) => Err(Lost::Bad(error.to_string())),
+        }
+    }
+}
+
+/// Why a file was not read.
+pub(super) enum Unread {
+    Absent,
+    NotPlain,
+    Large(u64),
+    Disk(io::Error),
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::Absent,
+            io::ErrorKind::IsADirectory => Self::NotPlain,
+            _ if is_link(&error) => Self::NotPlain,
+            _ => Self::Disk(error),
+        }
+    }
+}
+
+/// Whether a file could not be opened because it is a link (`ELOOP`), or a socket (`ENXIO`).
+fn is_link(error: &io::Error) -> bool {
+    [rustix::io::Errno::LOOP, rustix::io::Errno::NXIO].iter().any(|one| error.raw_os_error() == Some(one.raw_os_error()))
+}
+
+/// Opens a file without following a link, and without waiting for whoever writes into a pipe.
+pub(super) fn open_plain(parent: &Dir, name: &OsStr) -> Result<File, Unread> {
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No);
+    options.custom_flags(i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default());
+    let file = parent.open_with(name, &options)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(Unread::NotPlain) }
+}
+
+/// Reads a whole file.
+pub(super) fn read_plain(parent: &Dir, name: &OsStr) -> Result<Vec<u8>, Unread> {
+    let file = open_plain(parent, name)?;
+    let size = file.metadata()?.len();
+    if size > MAX_FILE_BYTES {
+        return Err(Unread::Large(size));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    // It may have grown meanwhile.
+    let read = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if read > MAX_FILE_BYTES { Err(Unread::Large(read)) } else { Ok(bytes) }
+}
+
+/// A path for a message.
+fn clipped(typed: &str) -> String {
+    rote_types::clean_line(typed, 200)
+}
