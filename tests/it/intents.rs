@@ -142,7 +142,7 @@ fn selecting_begins_an_intent_and_changes_one_word_of_the_file() {
     assert_eq!(shop.file(), INTENTS.replace("PENDING", "IN_PROGRESS"));
     // Only files are named, so a person confirms what is called.
     let run = shop.call(&["orders_create"]);
-    assert!(run.code == 5 && run.stderr.contains("names files only"), "{run}");
+    assert!(run.code == 5 && run.stderr.contains("names no tools, requests or flows"), "{run}");
     let list = shop.home.rote(&["intent", "ls"]);
     assert!(list.stdout.contains("* ") && list.stdout.contains("INT-002"), "{list}");
     assert_eq!(shop.home.rote(&["intent", "done"]).code, 0);

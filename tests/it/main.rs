@@ -19,6 +19,7 @@ mod demo;
 mod discovery;
 mod disk;
 mod doubts;
+mod files;
 mod first_hour;
 mod first_use;
 mod flow;

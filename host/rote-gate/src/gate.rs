@@ -218,7 +218,7 @@ impl Gate {
             }
             Admission::Refused | Admission::Presented | Admission::Waiting => {}
         }
-        let word = Word::new(invocation);
+        let word = Word::new(invocation, case.effect.as_ref());
         let refused = match entry.start_confirmed(&self.parts, &word, &invocation.confirm)? {
             Confirmed::Started => return Ok(()),
             Confirmed::Refused(why) => why.or_else(|| void_blessing(invocation)),

@@ -389,12 +389,17 @@ pub(crate) struct Word {
 
 impl Word {
     /// A flow runs in a new workspace each time, so its tokens count in the flow instead.
-    pub(crate) fn new(invocation: &Invocation) -> Self {
+    pub(crate) fn new(invocation: &Invocation, effect: Option<&Effect>) -> Self {
         let scope = match &invocation.flow {
             Some(flow) => ConfirmScope::Flow(flow.name.clone()),
             None => ConfirmScope::Workspace(invocation.workspace.name().clone()),
         };
-        Self { arguments: invocation.said(), trust: invocation.trust(), scope }
+        let arguments = match effect {
+            // Of a file it is for what that holds as well.
+            Some(Effect::File(file)) => args_digest(&json!([invocation.said(), file.seen()])),
+            _ => invocation.said(),
+        };
+        Self { arguments, trust: invocation.trust(), scope }
     }
 }
 

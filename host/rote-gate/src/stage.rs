@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::authority::{Authority, HostTask};
 use crate::credential::Choice;
-use crate::effect::{self, Claim, Effect, http, risk_of_task};
+use crate::effect::{self, Claim, Effect, file, http, risk_of_task};
 use crate::invocation::{Invocation, PolicyState, ToolPermission};
 use crate::redaction;
 use crate::{GateError, Pin, Pinned, StageName, StageVerdict};
@@ -198,7 +198,10 @@ fn risk_of_call(invocation: &Invocation, masked: Option<&Value>) -> (GuardDecisi
     let arguments = masked.unwrap_or(&invocation.arguments);
     // What stands in the sentence is journaled and in the log of the guard.
     let concealed = conceal(&tool.input_schema, arguments).map(|(shown, _)| shown);
-    (decision, impact(&facts, &tool.path, concealed.as_ref().unwrap_or(arguments)))
+    let shown = concealed.as_ref().unwrap_or(arguments);
+    let of_file = Some(shown).filter(|_| invocation.adapter.spec_type == SpecType::Builtin);
+    let sentence = of_file.and_then(|shown| file::impact(&tool.name, shown));
+    (decision, sentence.unwrap_or_else(|| impact(&facts, &tool.path, shown)))
 }
 
 pub(crate) fn facts<'t>(adapter: &Manifest, tool: &'t Tool, raised_by: Option<&'t str>) -> ToolFacts<'t> {

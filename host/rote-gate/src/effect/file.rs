@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rote_govern::intent::Mandate;
+use rote_types::{Sha256Digest, clean_line};
 use rote_workspace::{RequestRecord, SeenFile, Workspace};
 use serde_json::{Value, json};
 use url::Url;
@@ -37,6 +38,9 @@ const PROTECTED: [(&str, &str); 2] = [
     (".git", "it belongs to version control"),
     (".orchestration", "it says what may be changed here, so that only a person and `rote intent` edit it"),
 ];
+
+/// Most bytes of a path in a sentence.
+const MAX_SHOWN: usize = 120;
 
 /// What a call does with a file.
 #[derive(Debug)]
@@ -108,6 +112,22 @@ pub(crate) fn of_call(invocation: &Invocation, claimed: &ClaimedRequest) -> Resu
     }
     let found = format!("it is about `{}` in `{}`", shown_place(&place), root.path.display());
     Ok((FileEffect { doing: Arc::new(Doing { root, task, place }), expected: None }, found))
+}
+
+/// Says in one sentence what a call would do; none for a tool that the host does not know.
+pub(crate) fn impact(tool: &str, arguments: &Value) -> Option<String> {
+    let named = |name: &str| clean_line(arguments.get(name).and_then(Value::as_str).unwrap_or("."), MAX_SHOWN);
+    let path = || named("path");
+    Some(match tool {
+        "read_file" => format!("reads the file `{}`", path()),
+        "list_files" => format!("lists the folder `{}`", path()),
+        "search_files" => format!("searches the files of `{}` for `{}`", path(), named("regex")),
+        "write_to_file" => format!("writes the file `{}`", path()),
+        "edit_file" => format!("changes a part of the file `{}`", path()),
+        "delete_file" => format!("deletes the file `{}`", path()),
+        "move_file" => format!("moves the file `{}` to `{}`", named("source"), named("destination")),
+        _ => return None,
+    })
 }
 
 fn shown_place(place: &Place) -> &str {
@@ -184,6 +204,11 @@ impl FileEffect {
         };
         self.expected = Some(there);
         Ok(found)
+    }
+
+    /// The digest of the file that it changes, as it is now; none where there is none.
+    pub(crate) fn seen(&self) -> Option<Sha256Digest> {
+        self.expected.and_then(SeenFile::digest)
     }
 
     /// What names its file in the journal.

@@ -85,7 +85,7 @@ pub(super) fn list(root: &Root, place: &Place, recursive: bool) -> Result<Said, 
         Some(whole) => Said {
             status: 200,
             body: json!({
-                "path": place.inside, "entries": entries.into_values().collect::<Vec<_>>(), "truncated": !whole
+                "path": super::shown_place(place), "entries": entries.into_values().collect::<Vec<_>>(), "truncated": !whole
             }),
         },
     })
@@ -122,7 +122,7 @@ pub(super) fn search(
         None => Said::problem(404, format!("there is no folder `{}`", place.inside)),
         Some(whole) => Said {
             status: 200,
-            body: json!({ "path": place.inside, "matches": matches, "files": searched, "truncated": !whole }),
+            body: json!({ "path": super::shown_place(place), "matches": matches, "files": searched, "truncated": !whole }),
         },
     })
 }

@@ -178,11 +178,13 @@ impl Walk<'_> {
         }
         match self.root.dir.symlink_metadata(&self.at) {
             Ok(found) if found.is_symlink() => {
-                self.at = self.root.dir.canonicalize(&self.at).map_err(|error| match error.kind() {
+                let real = self.root.dir.canonicalize(&self.at).map_err(|error| match error.kind() {
                     io::ErrorKind::NotFound => Lost::Bad("a link in it leads nowhere".to_owned()),
                     io::ErrorKind::PermissionDenied => Lost::Outside,
                     _ => Lost::Bad(error.to_string()),
                 })?;
+                // The root is named `.`, from which a part could be taken.
+                self.at = real.components().filter(|part| *part != Component::CurDir).collect();
                 self.by_link = true;
                 Ok(())
             }
