@@ -157,10 +157,7 @@ fn an_intent_that_a_person_ends_lets_nothing_be_changed() {
     folder.0.file(".orchestration/active_intents.yaml", &INTENTS.replace("PENDING", "IN_PROGRESS"));
     folder.done(&["write_to_file", "path=src/new.rs", "content=2"]);
     let details = folder.refused(&["write_to_file", "path=src/shared.rs", "content=x"]);
-    assert_eq!(
-        (&details["rule"], &details["owner_intent_id"]),
-        (&json!("OWNERSHIP_CONFLICT"), &json!("INT-002"))
-    );
+    assert_eq!((&details["rule"], &details["owner_intent_id"]), (&json!("OWNERSHIP_CONFLICT"), &json!("INT-002")));
 }
 
 /// B-08 and B-09.
@@ -272,4 +269,136 @@ fn a_folder_is_named_by_a_person() {
     assert_eq!(new(&["builtin:fs", "--root", ".", "--yes"]).code, 0);
     let other = home.rote(&["adapter", "set", "fs", "base_url", "http://127.0.0.1:1/", "--yes"]);
     assert!(other.code == 2 && other.to_string().contains("works in a folder"), "{other}");
+}
+
+impl Folder {
+    /// The lines of the project's trace.
+    fn trace(&self) -> Vec<Value> {
+        let text = self.text(".orchestration/agent_trace.jsonl");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// A call of a client that a model drives.
+    fn by_model(&self, words: &[&str]) -> Run {
+        self.0.invocation(&[&["call", "fs"], words].concat()).env("ROTE_MODEL", "m/x").run()
+    }
+}
+
+/// What Agent Trace 0.1.0 asks of a record: its required members, their types and bounds.
+fn is_trace_record(record: &Value) -> bool {
+    let is_range = |range: &Value| {
+        let (from, to) = (range["start_line"].as_u64(), range["end_line"].as_u64());
+        from >= Some(1) && to >= from && range["content_hash"].is_string()
+    };
+    let is_contributor = |one: &Value| {
+        matches!(one["type"].as_str(), Some("human" | "ai" | "mixed" | "unknown"))
+            && one.get("model_id").is_none_or(|model| model.as_str().is_some_and(|model| model.len() <= 250))
+    };
+    let is_conversation = |one: &Value| {
+        is_contributor(&one["contributor"])
+            && one["ranges"].as_array().unwrap().iter().all(is_range)
+            && one["related"].as_array().unwrap().iter().all(|one| one["type"].is_string() && one["url"].is_string())
+    };
+    let is_file = |file: &Value| {
+        file["path"].is_string() && file["conversations"].as_array().unwrap().iter().all(is_conversation)
+    };
+    let id = record["id"].as_str().unwrap();
+    record["version"] == "0.1.0"
+        && id.len() == 36
+        && id.split('-').map(str::len).eq([8, 4, 4, 4, 12])
+        && record["timestamp"].as_str().unwrap().ends_with('Z')
+        && record["files"].as_array().unwrap().iter().all(is_file)
+        && record.get("vcs").is_none_or(|vcs| vcs["type"] == "git" && vcs["revision"].is_string())
+}
+
+/// B-11 and J-6: a line for each write, denied ones too, which the journal gives again byte for byte.
+#[test]
+fn every_write_is_in_the_trace_of_the_project() {
+    let folder = Folder::in_project();
+    folder.0.file(".git/HEAD", "ref: refs/heads/main");
+    folder.0.file(".git/refs/heads/main", "0123456789abcdef0123456789abcdef01234567\n");
+    let content = "content=export const value = 2\n";
+    assert_eq!(folder.by_model(&["write_to_file", "path=src/app.ts", content]).code, 0);
+    assert_eq!(folder.by_model(&["write_to_file", "path=docs/a.md", content]).code, 6);
+    folder.done(&["read_file", "path=src/a.rs"]);
+    folder.done(&["edit_file", "path=src/a.rs", "old_text=one\n", "new_text=one\ntwo\nthree\n"]);
+    assert_eq!(folder.call(&["edit_file", "path=src/a.rs", "old_text=none", "new_text=x"]).code, 8);
+    folder.done(&["move_file", "source=src/a.rs", "destination=src/b.rs"]);
+    folder.done(&["edit_file", "path=src/b.rs", "old_text=two", "new_text= two", "mutation_class=INTENT_EVOLUTION"]);
+    let trace = folder.trace();
+    assert!(trace.iter().all(is_trace_record), "{trace:#?}");
+    let outcomes: Vec<_> = trace.iter().map(|line| line["metadata"]["rote"]["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, ["finished", "denied", "finished", "finished", "finished", "finished"]);
+    let hash = "sha256:57face33e60fb88709785931cefa38525ba057260fc78e6de21d447ac387d6ed";
+    assert_eq!((&trace[0]["intent_id"], &trace[0]["content_hash"]), (&json!("INT-001"), &json!(hash)));
+    assert_eq!(trace[0]["ranges"], json!([{ "start_line": 1, "end_line": 1, "content_hash": hash }]));
+    assert_eq!(trace[0]["contributor"]["model_identifier"], "m/x");
+    assert_eq!(trace[0]["vcs"]["revision_id"], "0123456789abcdef0123456789abcdef01234567");
+    assert_eq!(trace[1]["metadata"]["rote"]["rule"], "SCOPE_VIOLATION");
+    assert_eq!((&trace[2]["ranges"][0]["start_line"], &trace[2]["ranges"][0]["end_line"]), (&json!(2), &json!(3)));
+    assert_eq!((&trace[3]["metadata"]["rote"]["status"], &trace[3]["content_hash"]), (&json!(422), &Value::Null));
+    assert_eq!((&trace[4]["mutation_class"], trace[4]["files"].as_array().unwrap().len()), (&json!("AST_REFACTOR"), 2));
+    assert_eq!(trace[5]["metadata"]["rote"]["mutation_class_source"], "declared");
+    let written = folder.text(".orchestration/agent_trace.jsonl");
+    for damage in [
+        |_: &str| String::new(),
+        |text: &str| text[..text.len() / 2].to_owned(),
+        |text: &str| text.replace("m/x", "m/y"),
+    ] {
+        folder.0.file(".orchestration/agent_trace.jsonl", damage(&written));
+        assert_eq!(folder.0.rote(&["audit", "rebuild"]).code, 0);
+        assert_eq!(folder.text(".orchestration/agent_trace.jsonl"), written);
+    }
+    // A file that is not as it was left is made again with the next write.
+    fs::remove_file(folder.path(".orchestration/agent_trace.jsonl")).unwrap();
+    folder.done(&["write_to_file", "path=src/last.rs", "content=x"]);
+    assert!(folder.text(".orchestration/agent_trace.jsonl").starts_with(&written));
+    assert_eq!(folder.trace().len(), 7);
+}
+
+/// B-14: where the ledger cannot be written nothing is changed.
+#[test]
+fn nothing_is_changed_that_cannot_be_written_down() {
+    let folder = Folder::in_project();
+    fs::create_dir(folder.path(".orchestration/agent_trace.jsonl")).unwrap();
+    let details = folder.refused(&["write_to_file", "path=src/b.rs", "content=x"]);
+    assert_eq!((&details["rule"], &details["hook"]), (&json!("HOOK_FAILURE"), &json!("agent_trace")));
+    folder.done(&["read_file", "path=src/a.rs"]);
+    fs::remove_dir(folder.path(".orchestration/agent_trace.jsonl")).unwrap();
+    symlink("../src/a.rs", folder.path(".orchestration/agent_trace.jsonl")).unwrap();
+    assert_eq!(folder.rule(&["write_to_file", "path=src/b.rs", "content=x"]), "HOOK_FAILURE");
+    fs::remove_file(folder.path(".orchestration/agent_trace.jsonl")).unwrap();
+    folder.done(&["write_to_file", "path=src/b.rs", "content=x"]);
+    // The refusals are told of, too, once there is a place for them.
+    assert_eq!(folder.trace().len(), 3);
+}
+
+/// B-15, without the kills: lines of writers at the same time are whole, in the order of the journal, and none is missing.
+#[test]
+fn writers_at_the_same_time_leave_whole_lines() {
+    const WRITERS: usize = 4;
+    const EACH: usize = 5;
+    let folder = Folder::in_project();
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let folder = &folder;
+            scope.spawn(move || {
+                for n in 0..EACH {
+                    let path = format!("path=src/w{writer}/{n}.rs");
+                    folder.done(&["write_to_file", &path, "content=x"]);
+                }
+            });
+        }
+    });
+    let trace = folder.trace();
+    let order: Vec<u64> = trace.iter().map(|line| line["metadata"]["rote"]["seq"].as_u64().unwrap()).collect();
+    assert!(order.is_sorted() && trace.len() == WRITERS * EACH, "{order:?}");
+    let mut paths: Vec<_> = trace.iter().map(|line| line["files"][0]["path"].as_str().unwrap().to_owned()).collect();
+    paths.sort();
+    paths.dedup();
+    assert_eq!(paths.len(), WRITERS * EACH);
+    let written = folder.text(".orchestration/agent_trace.jsonl");
+    fs::remove_file(folder.path(".orchestration/agent_trace.jsonl")).unwrap();
+    assert_eq!(folder.0.rote(&["audit", "rebuild"]).code, 0);
+    assert_eq!(folder.text(".orchestration/agent_trace.jsonl"), written);
 }

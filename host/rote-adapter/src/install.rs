@@ -253,7 +253,9 @@ impl Package {
 fn base_url(api: &Api, options: &InstallOptions) -> Result<Option<BaseUrl>, AdapterError> {
     let refuse = |reason: &str| AdapterError::Options { name: api.server.name.clone(), reason: reason.to_owned() };
     match (&options.root, api.spec_type == SpecType::Builtin) {
-        (Some(_), true) if options.base_url.is_some() || options.credential.is_some() || !options.servers.is_empty() => {
+        (Some(_), true)
+            if options.base_url.is_some() || options.credential.is_some() || !options.servers.is_empty() =>
+        {
             return Err(refuse("it works in a folder, so that nothing is sent anywhere"));
         }
         (Some(root), true) => return BaseUrl::of_folder(root).map(Some),

@@ -97,7 +97,13 @@ impl Document {
     /// Takes a description that is in memory; it must stand alone.
     #[must_use]
     pub fn embedded(name: &str, bytes: &[u8]) -> Self {
-        Self { name: name.to_owned(), source: name.to_owned(), bytes: bytes.to_owned(), reach: Reach::Nowhere, builtin: false }
+        Self {
+            name: name.to_owned(),
+            source: name.to_owned(),
+            bytes: bytes.to_owned(),
+            reach: Reach::Nowhere,
+            builtin: false,
+        }
     }
 
     fn of_rote(one: &Builtin) -> Self {

@@ -6,8 +6,9 @@
 use std::time::Duration;
 
 use rote_govern::intent::{Intent, IntentRefusal, IntentStatus, Intents, IntentsError, MandateSource};
+use rote_govern::traced::MAX_MODEL;
 use rote_home::{FileMode, lock, write_durable};
-use rote_types::{ErrorKind, command};
+use rote_types::{ErrorKind, clean_line, command};
 use rote_workspace::SelectedIntent;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -18,6 +19,9 @@ use crate::{AppError, Consent, Session};
 
 /// Longest wait for another process that edits a file of intents.
 const EDIT_WAIT: Duration = Duration::from_secs(5);
+
+/// The variable with which a client says which model drives it.
+const MODEL: &str = "ROTE_MODEL";
 
 /// The intents of a project.
 #[derive(Debug, Clone, Serialize)]
@@ -76,7 +80,8 @@ impl Session {
     /// has selected an intent of one.
     pub(crate) fn mandate(&self) -> Result<MandateSource, AppError> {
         let Some((project, selected)) = self.project()? else { return Ok(MandateSource::default()) };
-        Ok(MandateSource::new(move || project.mandate(selected.as_deref())))
+        let model = self.config.environment.get(MODEL).map(|model| clean_line(model, MAX_MODEL));
+        Ok(MandateSource::new(move || project.mandate(selected.as_deref(), model.as_deref())))
     }
 
     /// The project, and the id of the intent of it that was selected.

@@ -5,7 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rote_govern::intent::{Intent, IntentRefusal, Intents, IntentStatus, IntentsError, MAX_INTENTS_BYTES, Mandate, Order};
+use rote_govern::intent::{
+    Client, Intent, IntentRefusal, IntentStatus, Intents, IntentsError, MAX_INTENTS_BYTES, Mandate, Order,
+};
 use rote_home::read_capped;
 
 /// The folder of a project's orchestration, as Roo Code's governance hooks name it.
@@ -57,19 +59,20 @@ impl Project {
         }
     }
 
-    /// What a write is made for now, when this intent was selected.
-    pub(crate) fn mandate(&self, selected: Option<&str>) -> Mandate {
+    /// What a write is made for now, when this intent was selected, by a client that this model drives.
+    pub(crate) fn mandate(&self, selected: Option<&str>, model: Option<&str>) -> Mandate {
         let path = self.path();
+        let client = Arc::new(Client { file: path.clone(), model: model.map(str::to_owned) });
         let order = self.intents().map_err(IntentRefusal::Unreadable).and_then(|intents| {
             let id = selected.ok_or_else(|| IntentRefusal::Required { path: path.clone() })?;
             let intent = intents.get(id)?.active(&path)?.clone();
             let is_other = |one: &&Intent| one.status == IntentStatus::InProgress && one.id != intent.id;
             let others = intents.all().iter().filter(is_other).cloned().collect();
-            Ok(Order { intent, path, others })
+            Ok(Order { intent, client: Arc::clone(&client), others })
         });
         match order {
             Ok(order) => Mandate::Of(Arc::new(order)),
-            Err(refusal) => Mandate::Refused(Box::new(refusal)),
+            Err(refusal) => Mandate::Refused(Box::new(refusal), client),
         }
     }
 }

@@ -7,7 +7,7 @@ use rote_types::AdapterId;
 use serde::Serialize;
 
 use crate::projection::{lock_log, logs_of, write_logs, write_nonces};
-use crate::{Gate, GateError};
+use crate::{Gate, GateError, trace};
 
 /// What a rebuild did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -21,7 +21,8 @@ pub struct RebuildReport {
 }
 
 impl Gate {
-    /// Makes every projection again: the write guard's logs, byte for byte, and the lists of confirm tokens.
+    /// Makes every projection again: the write guard's logs and the traces of projects, byte for byte, and the lists of confirm
+    /// tokens.
     ///
     /// # Errors
     /// [`GateError::Home`] when the journal cannot be read or a file cannot be written; running it again is safe.
@@ -43,6 +44,10 @@ impl Gate {
             write_nonces(home, journal, adapter, self.parts.clock.now())?;
         }
         drop(locks);
+        let (files, lines, changed) = trace::rebuild(home, journal)?;
+        report.files += files;
+        report.lines += lines;
+        report.changed.extend(changed.iter().map(|path| path.display().to_string()));
         Ok(report)
     }
 

@@ -10,7 +10,6 @@ pub(crate) mod process;
 
 use rote_govern::GuardDecision;
 use rote_govern::audit::TaskTarget;
-use rote_types::SpecType;
 use rote_workspace::RequestRecord;
 
 use crate::authority::{Authority, HostTask};
@@ -40,6 +39,8 @@ pub(crate) enum Effect {
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Answered(Answer),
+    /// By the host itself, with the files that it changed.
+    Did(Answer, Vec<file::Changed>),
     Ran(ProcessRun),
 }
 
@@ -62,9 +63,7 @@ impl Effect {
     /// Reads a claim as one of whoever makes it; the second part says in words what was found.
     pub(crate) fn normalise(authority: &Authority<'_>, claim: &Claim) -> Result<(Self, String), GateError> {
         match (authority, claim) {
-            (Authority::Call(invocation), Claim::Http(claimed))
-                if invocation.adapter.spec_type == SpecType::Builtin =>
-            {
+            (Authority::Call(invocation), Claim::Http(claimed)) if invocation.does_itself() => {
                 file::of_call(invocation, claimed).map(|(file, found)| (Self::File(file), found))
             }
             (Authority::Call(invocation), Claim::Http(claimed)) => {

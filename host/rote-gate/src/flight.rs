@@ -21,6 +21,7 @@ use url::Url;
 use crate::authority::Performed;
 use crate::departure::Departure;
 use crate::doubt::shown;
+use crate::effect::file::Changed;
 use crate::effect::http::{MAX_HOPS, is_redirect, of_adapter};
 use crate::effect::{Failure, Outcome};
 use crate::egress::{Answer, SendFailure};
@@ -117,8 +118,15 @@ impl<'g> Flight<'g> {
     pub(crate) async fn land(mut self, result: Result<Outcome, Failure>) -> Result<Performed, GateError> {
         self.landed = true;
         match (result, self.entry.call()) {
-            (Ok(Outcome::Answered(answer)), Some(call)) => self.answered(call, answer).await.map(Performed::Sent),
-            (Ok(Outcome::Answered(answer)), None) => self.fetched(answer).map(Performed::Fetched),
+            (Ok(Outcome::Answered(answer)), Some(call)) => {
+                self.answered(call, answer, Vec::new()).await.map(Performed::Sent)
+            }
+            (Ok(Outcome::Did(answer, changed)), Some(call)) => {
+                self.answered(call, answer, changed).await.map(Performed::Sent)
+            }
+            (Ok(Outcome::Answered(answer) | Outcome::Did(answer, _)), None) => {
+                self.fetched(answer).map(Performed::Fetched)
+            }
             (Ok(Outcome::Ran(run)), _) => self.ran(run).map(Performed::Ran),
             (Err(failure), Some(call)) => Err(self.failed(call, failure)),
             (Err(failure), None) => Err(self.ended_without(failure)),
@@ -191,7 +199,12 @@ impl<'g> Flight<'g> {
         }
     }
 
-    async fn answered(&self, (invocation, record): Called<'_>, answer: Answer) -> Result<ResponseRef, GateError> {
+    async fn answered(
+        &self,
+        (invocation, record): Called<'_>,
+        answer: Answer,
+        changed: Vec<Changed>,
+    ) -> Result<ResponseRef, GateError> {
         let (status, one_too_many) = (answer.status, answer.one_too_many);
         let (bytes, time) = (answer.body.len(), self.since.elapsed().as_millis());
         tracing::info!("{} answered {status}: {bytes} bytes in {time} ms", record.response);
@@ -211,7 +224,8 @@ impl<'g> Flight<'g> {
             truncated: false,
             refused: refuses.is_some(),
         };
-        let mut ending = Ending { status: Some(status), duration: self.since.elapsed(), ..Ending::default() };
+        let duration = self.since.elapsed();
+        let mut ending = Ending { status: Some(status), changed, duration, ..Ending::default() };
         let stored = invocation.workspace.record_soon(record.response, self.recording(outcome)).await;
         let told = |stored: &StoredResponse| Told {
             location,

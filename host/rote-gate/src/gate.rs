@@ -132,7 +132,8 @@ impl Gate {
                 let Authority::Call(invocation) = case.authority else {
                     return Err(Failure::Denied(Box::new(not_understood())));
                 };
-                file.perform(&self.parts, &invocation.workspace, &flight.departure).await.map(Outcome::Answered)
+                let done = file.perform(&self.parts, &invocation.workspace, &flight.departure).await;
+                done.map(|(answer, changed)| Outcome::Did(answer, changed))
             }
             Some(Effect::Process(process)) => {
                 // Whatever it is called: what a person named as a credential is none of the build's variables.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use rote_govern::intent::Mandate;
 use rote_govern::{Blessing, Policy, PolicyError, args_digest, trust_root};
 use rote_types::{
-    AdapterId, CallLimits, FlowName, Manifest, ResponseId, Sha256Digest, Tool, TrustRoot, WorkspaceIdentity,
+    AdapterId, CallLimits, FlowName, Manifest, ResponseId, Sha256Digest, SpecType, Tool, TrustRoot, WorkspaceIdentity,
 };
 use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
@@ -112,6 +112,11 @@ impl Invocation {
             // Arguments alone are an object, so that these are never taken for some.
             headers => args_digest(&json!([&*self.arguments, headers])),
         }
+    }
+
+    /// Whether the host does itself what the tool describes.
+    pub(crate) fn does_itself(&self) -> bool {
+        self.adapter.spec_type == SpecType::Builtin
     }
 
     /// What a person's word about the adapter rests on.

@@ -10,17 +10,18 @@ use rote_govern::audit::{Decision, EffectOutcome, EffectRecord, TaskOutcome, Tas
 use rote_govern::idempotency::without_key;
 use rote_govern::{CONFIRM_LIFETIME, Redactor, args_digest, confirm_token, token_hash};
 use rote_home::{Durability, Event, NewEvent, NewToken, TokenBinding, TokenClaim, TokenRefusal};
-use rote_types::event::{APPROVAL_CONSUMED, APPROVAL_REQUESTED, EFFECT_STARTED};
+use rote_types::event::{APPROVAL_CONSUMED, APPROVAL_REQUESTED, EFFECT_DENIED, EFFECT_STARTED};
 use rote_types::{AdapterId, ConfirmScope, EffectId, ResponseId, Sha256Digest, TrustRoot};
 use serde_json::{Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::authority::{Authority, HostTask};
+use crate::effect::file::Changed;
 use crate::effect::{Effect, target_of_task};
 use crate::invocation::Invocation;
 use crate::parts::GateParts;
 use crate::stage::Case;
-use crate::{GateError, doubt, projection};
+use crate::{GateError, doubt, projection, trace};
 
 /// What the journal says of one effect.
 #[derive(Debug, Clone)]
@@ -120,7 +121,19 @@ impl<'g> Entry<'g> {
 
     /// Writes that something did not happen, or only in words.
     pub(crate) fn note(&self, parts: &GateParts, kind: &'static str) -> Result<(), GateError> {
-        self.append(parts, kind, Durability::Process)
+        self.append(parts, kind, Durability::Process)?;
+        if kind == EFFECT_DENIED {
+            self.trace(parts);
+        }
+        Ok(())
+    }
+
+    /// Brings the trace of the project up to the end that was just written. The journal has it where that fails.
+    fn trace(&self, parts: &GateParts) {
+        let Some(traced) = self.call().and_then(|(_, record)| record.traced.as_deref()) else { return };
+        if let Err(error) = trace::catch_up(&parts.home, &parts.journal, &traced.project) {
+            tracing::warn!(project = traced.project, %error, "the trace of the project is behind the journal");
+        }
     }
 
     /// Writes that the effect is about to happen. A read is refused where its number is that of a write that was begun before.
@@ -155,6 +168,7 @@ impl<'g> Entry<'g> {
     /// Writes how the effect ended.
     pub(crate) fn close(&self, parts: &GateParts, kind: &'static str, ending: &Ending) -> Result<(), GateError> {
         parts.journal.append(parts.clock.now(), Durability::Process, &[self.end(kind, ending)])?;
+        self.trace(parts);
         Ok(())
     }
 
@@ -166,12 +180,14 @@ impl<'g> Entry<'g> {
         ending: &Ending,
     ) -> Result<(), GateError> {
         parts.journal.append_soon(parts.clock.now(), vec![self.end(kind, ending)]).await?;
+        blocking(|| self.trace(parts));
         Ok(())
     }
 
     fn end(&self, kind: &'static str, ending: &Ending) -> NewEvent {
         let duration_ms = u64::try_from(ending.duration.as_millis()).unwrap_or(u64::MAX);
-        let Ending { status, bytes, exit_code, url, error, .. } = ending.clone();
+        let Ending { status, bytes, exit_code, url, error, .. } = ending;
+        let (status, bytes, exit_code, url, error) = (*status, *bytes, *exit_code, url.clone(), error.clone());
         let body = match &self.book {
             Book::Call { record, .. } => body(&EffectOutcome {
                 adapter: record.adapter.clone(),
@@ -181,6 +197,8 @@ impl<'g> Entry<'g> {
                 status,
                 bytes,
                 error,
+                decision: record.traced.is_some().then_some(record.decision),
+                traced: record.traced.as_deref().map(|traced| Box::new(trace::ended(traced, &ending.changed))),
                 duration_ms,
             }),
             Book::Task(record) => {
@@ -223,6 +241,7 @@ fn record_of_call(case: &Case<'_>, invocation: &Invocation, response: ResponseId
         dry_run: invocation.dry_run,
         flow: invocation.flow.as_ref().map(|flow| flow.name.clone()),
         intent: invocation.mandate.intent().map(str::to_owned),
+        traced: trace::of_call(invocation, case.effect.as_ref()),
         workspace: invocation.workspace.identity().clone(),
         run: invocation.flow.as_ref().and_then(|flow| flow.root.id.clone()),
         response,
@@ -369,7 +388,7 @@ fn telling(refusals: &[Refusal], run: bool) -> Option<String> {
 }
 
 /// How an effect ended.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Ending {
     pub(crate) status: Option<u16>,
     pub(crate) bytes: Option<u64>,
@@ -377,6 +396,8 @@ pub(crate) struct Ending {
     /// Where the answer came from, if a redirect led there.
     pub(crate) url: Option<String>,
     pub(crate) error: Option<String>,
+    /// The files that were changed.
+    pub(crate) changed: Vec<Changed>,
     pub(crate) duration: Duration,
 }
 

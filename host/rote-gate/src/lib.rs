@@ -35,6 +35,7 @@ mod resolver;
 mod said;
 mod stage;
 mod task;
+mod trace;
 mod unbound;
 
 pub use audit::RebuildReport;

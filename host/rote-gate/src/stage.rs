@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use rote_govern::audit::Decision;
-use rote_govern::intent::{About, Mandate, Target, addresses};
+use rote_govern::intent::{About, Client, Mandate, Target, addresses};
 use rote_govern::{GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest};
 use rote_types::{AdapterId, FlowName, Manifest, SpecType, Tool, conceal};
 use rote_workspace::RequestRecord;
@@ -19,6 +19,7 @@ use crate::credential::Choice;
 use crate::effect::{self, Claim, Effect, file, http, risk_of_task};
 use crate::invocation::{Invocation, PolicyState, ToolPermission};
 use crate::redaction;
+use crate::trace;
 use crate::{GateError, Pin, Pinned, StageName, StageVerdict};
 
 /// What the stages have found out.
@@ -199,7 +200,7 @@ fn risk_of_call(invocation: &Invocation, masked: Option<&Value>) -> (GuardDecisi
     // What stands in the sentence is journaled and in the log of the guard.
     let concealed = conceal(&tool.input_schema, arguments).map(|(shown, _)| shown);
     let shown = concealed.as_ref().unwrap_or(arguments);
-    let of_file = Some(shown).filter(|_| invocation.adapter.spec_type == SpecType::Builtin);
+    let of_file = Some(shown).filter(|_| invocation.does_itself());
     let sentence = of_file.and_then(|shown| file::impact(&tool.name, shown));
     (decision, sentence.unwrap_or_else(|| impact(&facts, &tool.path, shown)))
 }
@@ -306,7 +307,7 @@ fn intent(case: &mut Case<'_>) -> StageVerdict {
     let Authority::Call(invocation) = case.authority else {
         return pass(STAGE, "a task of rote itself needs no intent");
     };
-    let said = |found| said_of_intent(invocation).map(|()| found);
+    let said = |found| said_of_intent(invocation).and_then(|()| can_be_told(invocation)).map(|()| found);
     match intended(&invocation.mandate, &invocation.tool).and_then(said) {
         Ok(found) => pass(STAGE, found),
         Err(error) => case.deny(STAGE, error),
@@ -326,11 +327,17 @@ pub(crate) fn intended(mandate: &Mandate, tool: &Tool) -> Result<Cow<'static, st
 
 /// Whether what a call itself says of its intent fits: tools of built-in adapters take `intent_id` and `mutation_class`.
 fn said_of_intent(invocation: &Invocation) -> Result<(), GateError> {
-    if invocation.adapter.spec_type != SpecType::Builtin {
+    if !invocation.does_itself() {
         return Ok(());
     }
     let said = |name: &str| invocation.arguments.get(name).and_then(Value::as_str);
     Ok(invocation.mandate.fits(said("intent_id"), said("mutation_class"))?)
+}
+
+/// Whether what a write did can be written down where the project has it.
+fn can_be_told(invocation: &Invocation) -> Result<(), GateError> {
+    let client = invocation.mandate.client().filter(|_| invocation.tool.access.changes());
+    Ok(client.and_then(Client::project).map_or(Ok(()), trace::can_be_written)?)
 }
 
 /// A flow may write with the tools in its write permissions and with no other, and nobody with what the intent does not own; a

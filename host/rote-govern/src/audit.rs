@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Risk;
+use crate::traced::Traced;
 
 /// What was decided about a call, as the audit says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +63,9 @@ pub struct EffectRecord {
     /// The id of the intent that a write is made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
+    /// What the trace of a project has of a write; none outside of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced: Option<Box<Traced>>,
     #[serde(flatten)]
     pub workspace: WorkspaceIdentity,
     /// The id of the workspace of the run that a person started, where a run or one that it started makes the call.
@@ -126,6 +130,12 @@ pub struct EffectOutcome {
     /// What went wrong, for a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What was decided of it; only where there is a trace, which has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+    /// What the trace of a project has of a write; none outside of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced: Option<Box<Traced>>,
     /// Duration in milliseconds.
     pub duration_ms: u64,
 }
@@ -366,6 +376,7 @@ mod tests {
             impact: "creates or acts on `/issues`".into(),
             dry_run: false,
             intent: None,
+            traced: None,
             flow: Some("triage".parse().unwrap()),
             workspace: WorkspaceIdentity { name: "w".parse().unwrap(), id: None },
             run: None,

@@ -18,7 +18,7 @@ use rote_types::{Classify, ErrorKind, command};
 use serde::Deserialize;
 use serde_saphyr::{Location, Spanned};
 
-pub use self::mandate::{IntentRefusal, Mandate, MandateSource, MutationClass, Order};
+pub use self::mandate::{Client, IntentRefusal, Mandate, MandateSource, MutationClass, Order};
 use self::scope::Pattern;
 pub use self::scope::{About, Scope, Target, addresses};
 pub use self::status::IntentStatus;

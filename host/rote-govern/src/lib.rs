@@ -16,6 +16,8 @@ mod policy;
 pub mod reach;
 mod redact;
 mod seal;
+pub mod trace;
+pub mod traced;
 mod trust;
 
 pub use blessing::{BLESSING_VERSION, BlessedFlow, BlessedTool, Blessing, BlessingError, Constraint, Permissions};

@@ -158,6 +158,12 @@ impl Home {
         self.config_dir().join(format!(".files.{}.lock", n % 64))
     }
 
+    /// Returns `config/.traces.lock`, held by whoever writes a project's trace.
+    #[must_use]
+    pub fn traces_lock(&self) -> PathBuf {
+        self.config_dir().join(".traces.lock")
+    }
+
     /// Returns `chronicle/`.
     #[must_use]
     pub fn chronicle_dir(&self) -> PathBuf {

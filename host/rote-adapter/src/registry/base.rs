@@ -46,7 +46,8 @@ impl BaseUrl {
 impl BaseUrl {
     /// The folder of an adapter whose tools work on files.
     pub(crate) fn of_folder(folder: &Path) -> Result<Self, AdapterError> {
-        let refuse = |reason: &str| AdapterError::Root { path: folder.display().to_string(), reason: reason.to_owned() };
+        let refuse =
+            |reason: &str| AdapterError::Root { path: folder.display().to_string(), reason: reason.to_owned() };
         let real = folder.canonicalize().map_err(|error| refuse(&error.to_string()))?;
         if !real.is_dir() {
             return Err(refuse("it is not a folder"));

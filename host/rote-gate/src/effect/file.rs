@@ -5,6 +5,7 @@
 //! is made to the file that the workspace saw, or not at all. The answer is one in JSON with a status, as a server gives it.
 
 mod commit;
+mod lines;
 mod look;
 mod place;
 mod refusal;
@@ -15,7 +16,8 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rote_govern::intent::Mandate;
+use rote_govern::intent::{Client, Mandate, MutationClass};
+use rote_govern::traced::LineRange;
 use rote_types::{Sha256Digest, clean_line};
 use rote_workspace::{RequestRecord, SeenFile, Workspace};
 use serde_json::{Value, json};
@@ -27,8 +29,8 @@ pub use self::refusal::FileRefusal;
 use self::task::Task;
 use crate::GateError;
 use crate::departure::Departure;
-use crate::egress::Answer;
 use crate::effect::Failure;
+use crate::egress::Answer;
 use crate::invocation::{ClaimedRequest, Invocation, shown};
 use crate::parts::GateParts;
 use crate::request::refused;
@@ -66,11 +68,17 @@ struct Said {
     body: Value,
 }
 
-/// What a change left at a path.
+/// What a change did to a file.
 #[derive(Debug)]
-struct Changed {
-    path: PathBuf,
-    now: SeenFile,
+pub(crate) struct Changed {
+    /// Absolute.
+    pub(crate) path: PathBuf,
+    pub(crate) before: SeenFile,
+    pub(crate) now: SeenFile,
+    /// The lines that are new.
+    pub(crate) ranges: Vec<LineRange>,
+    /// What it does to the meaning of the file, as far as its bytes say it.
+    pub(crate) class: MutationClass,
 }
 
 impl Said {
@@ -135,7 +143,7 @@ fn shown_place(place: &Place) -> &str {
 }
 
 /// A path as an intent names it: within the project, else absolute.
-fn in_project(project: Option<&Path>, path: &Path) -> String {
+pub(crate) fn in_project(project: Option<&Path>, path: &Path) -> String {
     let inside = project.and_then(|project| path.strip_prefix(project).ok());
     inside.unwrap_or(path).display().to_string()
 }
@@ -152,8 +160,7 @@ impl FileEffect {
 
     /// The paths that it is about, as the intent of a mandate names them.
     pub(crate) fn paths_in(&self, mandate: &Mandate) -> Vec<String> {
-        // `.orchestration/active_intents.yaml` is in the folder of the project.
-        let project = mandate.file().and_then(|file| Path::new(file).parent()?.parent());
+        let project = mandate.client().and_then(Client::project);
         self.places().map(|place| in_project(project, &self.doing.root.absolute(place))).collect()
     }
 
@@ -224,7 +231,9 @@ impl FileEffect {
             Task::Edit { new, .. } => new.as_bytes(),
             _ => return Ok(()),
         };
-        let Some(name) = std::str::from_utf8(text).ok().and_then(|text| redactor.masked_in(text)) else { return Ok(()) };
+        let Some(name) = std::str::from_utf8(text).ok().and_then(|text| redactor.masked_in(text)) else {
+            return Ok(());
+        };
         let path = self.doing.place.inside.clone();
         Err(FileRefusal::Masked { path, name: name.to_owned() }.into())
     }
@@ -235,28 +244,29 @@ impl FileEffect {
         parts: &GateParts,
         workspace: &Workspace,
         departure: &Departure,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<(Answer, Vec<Changed>), Failure> {
         let Doing { root, task, place } = &*self.doing;
         if let Some(expected) = self.expected {
             let commit = Commit { root, home: &parts.home, place, expected, departure };
             let (said, changed) = crate::journal::blocking(|| commit.make(task)).map_err(denied)?;
-            for Changed { path, now } in changed {
+            for Changed { path, now, .. } in &changed {
                 // Where this is lost the file counts as not read, and is read again before the next change.
-                if let Err(error) = workspace.note_file(&path_text(&path), now) {
+                if let Err(error) = workspace.note_file(&path_text(path), *now) {
                     tracing::warn!(%error, "what was written is not noted");
                 }
             }
-            return Ok(said.answer(&root.path));
+            return Ok((said.answer(&root.path), changed));
         }
         let doing = Arc::clone(&self.doing);
         let looked = tokio::task::spawn_blocking(move || doing.look()).await;
-        let (said, seen) =
-            looked.map_err(|_| denied(FileRefusal::Arguments { problem: "the read ended early".to_owned() }))?.map_err(denied)?;
+        let (said, seen) = looked
+            .map_err(|_| denied(FileRefusal::Arguments { problem: "the read ended early".to_owned() }))?
+            .map_err(denied)?;
         if let Some(seen) = seen {
             let noted = workspace.note_file(&path_text(&root.absolute(place)), seen);
             noted.map_err(|error| Failure::Denied(Box::new(error.into())))?;
         }
-        Ok(said.answer(&root.path))
+        Ok((said.answer(&root.path), Vec::new()))
     }
 
     /// The call as it is recorded and shown.

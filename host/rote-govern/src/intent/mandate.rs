@@ -4,6 +4,7 @@
 //! in progress is refused, and so is one outside of what that intent owns.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -24,17 +25,34 @@ pub enum Mandate {
     /// An intent that is in progress.
     Of(Arc<Order>),
     /// A project asks, and nothing may be changed.
-    Refused(Box<IntentRefusal>),
+    Refused(Box<IntentRefusal>, Arc<Client>),
 }
 
 /// An intent in progress, and what else is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     pub intent: Intent,
-    /// The file of intents, as an absolute path.
-    pub path: String,
+    /// Who works on it.
+    pub client: Arc<Client>,
     /// The other intents of the file that are in progress.
     pub others: Vec<Intent>,
+}
+
+/// Who works in a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    /// The file of intents, as an absolute path.
+    pub file: String,
+    /// The model that drives the client, as the client says it.
+    pub model: Option<String>,
+}
+
+impl Client {
+    /// Returns the folder of the project: the file of intents is `.orchestration/active_intents.yaml` in it.
+    #[must_use]
+    pub fn project(&self) -> Option<&Path> {
+        Path::new(&self.file).parent()?.parent()
+    }
 }
 
 /// What a change does to the meaning of what it changes.
@@ -162,6 +180,9 @@ pub enum IntentRefusal {
         /// What the call says.
         provided: String,
     },
+    /// What was done could not be written down where the project has it.
+    #[error("nothing is changed, since `{path}` cannot be written: {problem}")]
+    Ledger { path: String, problem: String },
     /// The file cannot be understood.
     #[error(transparent)]
     Unreadable(IntentsError),
@@ -196,6 +217,7 @@ impl IntentRefusal {
             Self::Owned { .. } => "OWNERSHIP_CONFLICT",
             Self::Mismatch { .. } => "INTENT_MISMATCH",
             Self::Metadata { .. } => "INVALID_METADATA",
+            Self::Ledger { .. } => "HOOK_FAILURE",
             Self::Unreadable(_) => "INTENTS_UNREADABLE",
         }
     }
@@ -230,6 +252,7 @@ impl Classify for IntentRefusal {
                 Some(format!("{block}\nor take `{entry}` out of the scope of one of the two"))
             }
             Self::Mismatch { provided, .. } => Some(select(provided)),
+            Self::Ledger { path, .. } => Some(format!("make {path} a plain file that can be written")),
             Self::Metadata { .. } => Some("leave mutation_class out, and rote says which it is".to_owned()),
             Self::Unreadable(error) => error.hint(),
         }
@@ -256,6 +279,7 @@ impl Classify for IntentRefusal {
             Self::Mismatch { id, provided } => {
                 json!({ "rule": code, "intent_id": id, "provided_intent_id": provided })
             }
+            Self::Ledger { path, .. } => json!({ "rule": code, "hook": "agent_trace", "path": path }),
             Self::Metadata { provided } => json!({
                 "rule": code, "mutation_class": provided, "allowed": ["AST_REFACTOR", "INTENT_EVOLUTION"]
             }),
@@ -271,16 +295,20 @@ impl Mandate {
         self.order().map(|order| order.intent.id.as_str())
     }
 
-    /// Returns the file of intents, where there is an intent.
+    /// Returns who works in the project, where one asks.
     #[must_use]
-    pub fn file(&self) -> Option<&str> {
-        self.order().map(|order| order.path.as_str())
+    pub fn client(&self) -> Option<&Client> {
+        match self {
+            Self::Free => None,
+            Self::Of(order) => Some(&order.client),
+            Self::Refused(_, client) => Some(client),
+        }
     }
 
     fn order(&self) -> Option<&Order> {
         match self {
             Self::Of(order) => Some(order),
-            Self::Free | Self::Refused(_) => None,
+            Self::Free | Self::Refused(..) => None,
         }
     }
 
@@ -290,7 +318,7 @@ impl Mandate {
     /// A project asks, and nobody does.
     pub fn given(&self) -> Result<(), IntentRefusal> {
         match self {
-            Self::Refused(refusal) => Err((**refusal).clone()),
+            Self::Refused(refusal, _) => Err((**refusal).clone()),
             Self::Free | Self::Of(_) => Ok(()),
         }
     }
@@ -351,7 +379,7 @@ impl Order {
             file: file.to_owned(),
             owner: owner.id.clone(),
             entry: entry.to_owned(),
-            path: self.path.clone(),
+            path: self.client.file.clone(),
             line: owner.line,
         })
     }
@@ -368,7 +396,7 @@ impl Order {
             target: target.file().map_or_else(tool, str::to_owned),
             wanted: wanted.filter(|_| entry.is_none()),
             owned_scope: self.intent.scope.entries().map(str::to_owned).collect(),
-            path: self.path.clone(),
+            path: self.client.file.clone(),
             line,
             entry: entry.map(str::to_owned),
         }

@@ -183,9 +183,7 @@ impl Pattern {
                 .iter()
                 .any(|(adapter, tool)| adapter.is_match(target.adapter.as_str()) && tool.is_match(target.tool)),
             Names::Http(method, address) => match target.about {
-                About::Request(sent, forms) => {
-                    method.is_match(sent) && forms.iter().any(|form| address.is_match(form))
-                }
+                About::Request(sent, forms) => method.is_match(sent) && forms.iter().any(|form| address.is_match(form)),
                 _ => false,
             },
             Names::Flow(name) => target.flow.is_some_and(|flow| name.is_match(flow.as_str())),

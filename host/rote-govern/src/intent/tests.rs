@@ -47,7 +47,8 @@ fn order(file: &str, id: &str) -> Mandate {
     let intent = intents.get(id).unwrap().clone();
     let is_other = |one: &&Intent| one.id != id && one.status == IntentStatus::InProgress;
     let others = intents.all().iter().filter(is_other).cloned().collect();
-    Mandate::Of(Arc::new(Order { intent, path: "intents.yaml".to_owned(), others }))
+    let client = Arc::new(Client { file: "intents.yaml".to_owned(), model: None });
+    Mandate::Of(Arc::new(Order { intent, client, others }))
 }
 
 /// What an intent says of a write with a tool of `shop`, or the message of its refusal.

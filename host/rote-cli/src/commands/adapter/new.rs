@@ -173,7 +173,8 @@ fn question(plan: &AdapterPlan) -> String {
     let bound: Vec<&str> = made.bound.iter().take(MAX_HOSTS).map(String::as_str).collect();
     let rest = more(made.bound.len(), MAX_HOSTS).unwrap_or_default();
     let bind = plan.binds().map(|name| format!("let it send `{name}` to {}{rest}", bound.join(", ")));
-    let files = plan.folder().map(|folder| format!("let its tools read and change the files in `{}`", folder.display()));
+    let files =
+        plan.folder().map(|folder| format!("let its tools read and change the files in `{}`", folder.display()));
     lines.push(format!("{}?", replace.into_iter().chain(bind).chain(files).collect::<Vec<_>>().join(", and ")));
     lines.join("\n")
 }

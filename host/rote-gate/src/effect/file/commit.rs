@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, OpenOptions};
+use rote_govern::intent::MutationClass;
 use rote_home::{Home, HomeError, LockGuard, lock};
 use rote_types::{Sha256Digest, sha256};
 use rote_workspace::SeenFile;
 use serde_json::json;
 
+use super::lines::{class, ranges};
 use super::look::absent;
 use super::place::{MAX_FILE_BYTES, Place, Root, disk};
 use super::task::Task;
@@ -47,10 +49,10 @@ impl Commit<'_> {
             return Err(self.stale(found));
         }
         match (task, before) {
-            (Task::Write { content }, before) => self.write(content, before.is_none()),
+            (Task::Write { content }, before) => self.write(content, before.as_deref()),
             (_, None) => Ok((absent(self.place), Vec::new())),
             (Task::Edit { old, new, all }, Some(before)) => self.edit(before, (old, new), *all),
-            (Task::Delete, Some(_)) => self.delete(),
+            (Task::Delete, Some(before)) => self.delete(&before),
             (Task::Move { to }, Some(bytes)) => self.rename(to, sha256(&bytes)),
             (Task::Read { .. } | Task::List { .. } | Task::Search { .. }, _) => {
                 Ok((Said::problem(500, "a read is not a change".to_owned()), Vec::new()))
@@ -89,20 +91,15 @@ impl Commit<'_> {
         numbers.into_iter().map(take).collect()
     }
 
-    fn write(&self, content: &[u8], is_new: bool) -> Result<(Said, Vec<Changed>), FileRefusal> {
-        let digest = self.replace(content, is_new)?;
-        let status = if is_new { 201 } else { 200 };
-        Ok((self.said(status, digest, content.len()), vec![self.changed(SeenFile::Bytes(digest))]))
+    fn write(&self, content: &[u8], before: Option<&[u8]>) -> Result<(Said, Vec<Changed>), FileRefusal> {
+        let digest = self.replace(content, before.is_none())?;
+        let status = if before.is_none() { 201 } else { 200 };
+        Ok((self.said(status, digest, content.len()), vec![self.changed(before, Some(content))]))
     }
 
-    fn edit(
-        &self,
-        before: Vec<u8>,
-        (old, new): (&str, &str),
-        all: bool,
-    ) -> Result<(Said, Vec<Changed>), FileRefusal> {
+    fn edit(&self, before: Vec<u8>, (old, new): (&str, &str), all: bool) -> Result<(Said, Vec<Changed>), FileRefusal> {
         let unchanged = |problem: String| Ok((Said::problem(422, problem), Vec::new()));
-        let Ok(text) = String::from_utf8(before) else {
+        let Ok(text) = std::str::from_utf8(&before) else {
             return unchanged(format!("`{}` is not a text", self.place.inside));
         };
         let count = if old.is_empty() { 0 } else { text.matches(old).count() };
@@ -112,17 +109,19 @@ impl Commit<'_> {
             _ if all => {}
             _ => {
                 let file = &self.place.inside;
-                return unchanged(format!("`old_text` stands in `{file}` {count} times: give more of it, or replace_all"));
+                return unchanged(format!(
+                    "`old_text` stands in `{file}` {count} times: give more of it, or replace_all"
+                ));
             }
         }
         let edited = text.replace(old, new);
         let digest = self.replace(edited.as_bytes(), false)?;
         let mut said = self.said(200, digest, edited.len());
         said.body["replaced"] = count.into();
-        Ok((said, vec![self.changed(SeenFile::Bytes(digest))]))
+        Ok((said, vec![self.changed(Some(&before), Some(edited.as_bytes()))]))
     }
 
-    fn delete(&self) -> Result<(Said, Vec<Changed>), FileRefusal> {
+    fn delete(&self, before: &[u8]) -> Result<(Said, Vec<Changed>), FileRefusal> {
         let remove = || {
             let (parent, name) = self.root.parent(self.place, false)?;
             self.departure.leave();
@@ -132,7 +131,7 @@ impl Commit<'_> {
         };
         remove().map_err(|error: io::Error| disk("delete", self.place, &error))?;
         let body = json!({ "path": self.place.inside, "deleted": true });
-        Ok((Said { status: 200, body }, vec![self.changed(SeenFile::Absent)]))
+        Ok((Said { status: 200, body }, vec![self.changed(Some(before), None)]))
     }
 
     fn rename(&self, to: &Place, digest: Sha256Digest) -> Result<(Said, Vec<Changed>), FileRefusal> {
@@ -152,12 +151,26 @@ impl Commit<'_> {
             return Ok((Said::problem(409, format!("`{}` is there already", to.inside)), Vec::new()));
         }
         let body = json!({ "source": self.place.inside, "destination": to.inside, "sha256": digest });
-        let there = Changed { path: self.root.absolute(to), now: SeenFile::Bytes(digest) };
-        Ok((Said { status: 200, body }, vec![self.changed(SeenFile::Absent), there]))
+        let moved = |place, before, now| Changed {
+            path: self.root.absolute(place),
+            before,
+            now,
+            ranges: Vec::new(),
+            class: MutationClass::AstRefactor,
+        };
+        let (gone, there) = (SeenFile::Absent, SeenFile::Bytes(digest));
+        Ok((Said { status: 200, body }, vec![moved(self.place, there, gone), moved(to, gone, there)]))
     }
 
-    fn changed(&self, now: SeenFile) -> Changed {
-        Changed { path: self.root.absolute(self.place), now }
+    fn changed(&self, before: Option<&[u8]>, after: Option<&[u8]>) -> Changed {
+        let seen = |bytes: Option<&[u8]>| bytes.map_or(SeenFile::Absent, |bytes| SeenFile::Bytes(sha256(bytes)));
+        Changed {
+            path: self.root.absolute(self.place),
+            before: seen(before),
+            now: seen(after),
+            ranges: after.map(|after| ranges(before, after)).unwrap_or_default(),
+            class: class(before, after),
+        }
     }
 
     fn said(&self, status: u16, digest: Sha256Digest, bytes: usize) -> Said {
@@ -174,8 +187,7 @@ impl Commit<'_> {
         // One name for each path, so that what a killed process left goes with the next change.
         let path = sha256(self.root.absolute(self.place).as_os_str().as_encoded_bytes());
         let temporary = format!(".rote-{}.tmp", &path.hex()[..16]);
-        let (parent, name) =
-            self.root.parent(self.place, is_new).map_err(|error| disk("write", self.place, &error))?;
+        let (parent, name) = self.root.parent(self.place, is_new).map_err(|error| disk("write", self.place, &error))?;
         let put = || {
             staged(&parent, &temporary, name, content, is_new)?;
             self.departure.leave();

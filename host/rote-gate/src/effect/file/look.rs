@@ -230,4 +230,3 @@ fn names(dir: &Dir, whole: &mut bool) -> io::Result<Vec<(String, Kind)>> {
 fn text(bytes: Vec<u8>) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
-

@@ -219,7 +219,9 @@ impl From<io::Error> for Unread {
 
 /// Whether a file could not be opened because it is a link (`ELOOP`), or a socket (`ENXIO`).
 fn is_link(error: &io::Error) -> bool {
-    [rustix::io::Errno::LOOP, rustix::io::Errno::NXIO].iter().any(|one| error.raw_os_error() == Some(one.raw_os_error()))
+    [rustix::io::Errno::LOOP, rustix::io::Errno::NXIO]
+        .iter()
+        .any(|one| error.raw_os_error() == Some(one.raw_os_error()))
 }
 
 /// Opens a file without following a link, and without waiting for whoever writes into a pipe.

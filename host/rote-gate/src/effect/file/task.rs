@@ -17,13 +17,29 @@ const MAX_PATTERN_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) enum Task {
     /// Lines, counted from 1.
-    Read { first: u64, last: u64 },
-    List { recursive: bool },
-    Search { regex: Box<Regex>, files: Option<GlobMatcher> },
-    Write { content: Vec<u8> },
-    Edit { old: String, new: String, all: bool },
+    Read {
+        first: u64,
+        last: u64,
+    },
+    List {
+        recursive: bool,
+    },
+    Search {
+        regex: Box<Regex>,
+        files: Option<GlobMatcher>,
+    },
+    Write {
+        content: Vec<u8>,
+    },
+    Edit {
+        old: String,
+        new: String,
+        all: bool,
+    },
     Delete,
-    Move { to: Place },
+    Move {
+        to: Place,
+    },
 }
 
 #[derive(Deserialize)]

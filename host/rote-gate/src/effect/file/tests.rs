@@ -219,7 +219,11 @@ fn what_is_not_a_plain_file_is_neither_read_nor_changed() {
     rustix::fs::mkfifoat(rustix::fs::CWD, folder.root.join("pipe"), 0o600.into()).unwrap();
     symlink("file", folder.root.join("a/link")).unwrap();
     for path in ["pipe", "a", "."] {
-        assert_eq!(code(folder.change("write_to_file", json!({ "path": path, "content": "x" }))), "file.path", "{path}");
+        assert_eq!(
+            code(folder.change("write_to_file", json!({ "path": path, "content": "x" }))),
+            "file.path",
+            "{path}"
+        );
         assert_eq!(code(folder.change("delete_file", json!({ "path": path }))), "file.path", "{path}");
     }
     // By a link within the folder the file is written that it leads to.

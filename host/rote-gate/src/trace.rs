@@ -1,0 +1,251 @@
+//! `.orchestration/agent_trace.jsonl` of a project, a projection of the journal: one line for each write there, denied ones too.
+//!
+//! Invariants: the journal is the truth, and the file is caught up with it, in its order; a file that is not as it was left is
+//! made again, byte for byte; what a write did is in the journal before, so that nothing is lost where the file cannot be written.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rote_govern::audit::JournalLine;
+use rote_govern::intent::{IntentRefusal, MutationClass};
+use rote_govern::trace::{TraceLine, trace_line};
+use rote_govern::traced::{Traced, TracedFile};
+use rote_home::{Event, FileMode, Home, HomeError, Journal, append_line, lock, read_capped, write_atomic};
+use rote_types::sha256;
+use serde::{Deserialize, Serialize};
+
+use crate::effect::Effect;
+use crate::effect::file::{Changed, in_project};
+use crate::invocation::Invocation;
+
+/// The file, below the project.
+const FILE: &str = ".orchestration/agent_trace.jsonl";
+/// Longest wait for another process that writes a trace.
+const WAIT: Duration = Duration::from_secs(10);
+/// Events read at a time.
+const PAGE: usize = 10_000;
+/// Most bytes of a small file that is read: where a trace ends, and what git has checked out.
+const MAX_SMALL: u64 = 4 << 10;
+/// Most bytes of git's list of references.
+const MAX_REFERENCES: u64 = 4 << 20;
+
+/// Where the trace of a project ends.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct End {
+    /// The last event that was looked at.
+    seq: u64,
+    /// The length of the file then.
+    bytes: u64,
+}
+
+/// What the journal gets of a write in a project; none of a read, and where no project asks.
+pub(crate) fn of_call(invocation: &Invocation, effect: Option<&Effect>) -> Option<Box<Traced>> {
+    let client = invocation.mandate.client().filter(|_| invocation.tool.access.changes())?;
+    let class = invocation.arguments.get("mutation_class").and_then(serde_json::Value::as_str);
+    let declared = class.filter(|_| invocation.does_itself()).and_then(|class| class.parse().ok());
+    let paths = match effect {
+        Some(Effect::File(file)) => file.paths_in(&invocation.mandate),
+        _ => Vec::new(),
+    };
+    let named = |path| TracedFile { path, after: None, before: None, ranges: Vec::new() };
+    Some(Box::new(Traced {
+        project: client.project()?.display().to_string(),
+        intent: invocation.mandate.intent().map(str::to_owned),
+        model: client.model.clone(),
+        mutation_class: declared,
+        declared: declared.is_some(),
+        revision: None,
+        files: paths.into_iter().map(named).collect(),
+    }))
+}
+
+/// The same at the end of the write, with what it did.
+pub(crate) fn ended(traced: &Traced, changed: &[Changed]) -> Traced {
+    let project = Path::new(&traced.project);
+    let told = |one: &Changed| TracedFile {
+        path: in_project(Some(project), &one.path),
+        after: one.now.digest(),
+        before: one.before.digest(),
+        ranges: one.ranges.clone(),
+    };
+    let evolves = changed.iter().any(|one| one.class == MutationClass::IntentEvolution);
+    let inferred = if evolves { MutationClass::IntentEvolution } else { MutationClass::AstRefactor };
+    let is_done = !changed.is_empty();
+    Traced {
+        mutation_class: traced.mutation_class.or_else(|| is_done.then_some(inferred)),
+        revision: revision(project),
+        files: if is_done { changed.iter().map(told).collect() } else { traced.files.clone() },
+        ..traced.clone()
+    }
+}
+
+/// Refuses what could not be written down where the project has it.
+pub(crate) fn can_be_written(project: &Path) -> Result<(), IntentRefusal> {
+    let path = project.join(FILE);
+    let refused =
+        |problem: &str| IntentRefusal::Ledger { path: path.display().to_string(), problem: problem.to_owned() };
+    let (checked, is_there) = match path.symlink_metadata() {
+        Ok(found) if !found.is_file() => return Err(refused("it is not a plain file")),
+        Ok(_) => (path.as_path(), true),
+        Err(_) => (path.parent().unwrap_or(project), false),
+    };
+    let wanted =
+        rustix::fs::Access::WRITE_OK | if is_there { rustix::fs::Access::READ_OK } else { rustix::fs::Access::EXEC_OK };
+    rustix::fs::access(checked, wanted).map_err(|error| refused(&std::io::Error::from(error).to_string()))
+}
+
+/// Brings the trace of a project up to what the journal has.
+pub(crate) fn catch_up(home: &Home, journal: &Journal, project: &str) -> Result<(), HomeError> {
+    let _lock = lock(&home.traces_lock(), WAIT)?;
+    let (path, kept) = (Path::new(project).join(FILE), end_file(home, project));
+    let is_plain = path.symlink_metadata().map_or(true, |found| found.is_file());
+    if !is_plain || !path.parent().is_some_and(Path::is_dir) {
+        return Err(HomeError::Invalid {
+            what: path.display().to_string(),
+            reason: "it is not a plain file of a project",
+        });
+    }
+    let end: Option<End> = read_capped(&kept, MAX_SMALL).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let length = path.symlink_metadata().map_or(0, |found| found.len());
+    let newest = journal.tail(1)?.last().map_or(0, |event| event.seq);
+    let from = match &end {
+        // The journal was begun anew; what the file has of before stays.
+        Some(end) if end.seq > newest => 0,
+        Some(end) if end.bytes == length => end.seq,
+        _ => {
+            let lines = lines_of(journal, Some(project))?.remove(project).unwrap_or_default();
+            write_atomic(&path, lines.as_bytes(), FileMode::Shared)?;
+            return put_end(&kept, newest, &path);
+        }
+    };
+    let mut next = from + 1;
+    loop {
+        let events = journal.read(next, PAGE)?;
+        let Some(last) = events.last() else { break };
+        next = last.seq + 1;
+        own(&events, Some(project)).try_for_each(|one| append_line(&path, &one.line, FileMode::Shared))?;
+    }
+    put_end(&kept, next - 1, &path)
+}
+
+/// Makes the traces of all projects again that are still there; returns those that were otherwise, with all files and lines.
+pub(crate) fn rebuild(home: &Home, journal: &Journal) -> Result<(usize, usize, Vec<PathBuf>), HomeError> {
+    let _lock = lock(&home.traces_lock(), WAIT)?;
+    let newest = journal.tail(1)?.last().map_or(0, |event| event.seq);
+    let (mut files, mut count, mut changed) = (0, 0, Vec::new());
+    for (project, lines) in lines_of(journal, None)? {
+        let path = Path::new(&project).join(FILE);
+        if !path.parent().is_some_and(Path::is_dir) {
+            continue;
+        }
+        files += 1;
+        count += lines.lines().count();
+        let bound = u64::try_from(lines.len()).unwrap_or(u64::MAX);
+        if !read_capped(&path, bound).is_ok_and(|known| known == lines.as_bytes()) {
+            write_atomic(&path, lines.as_bytes(), FileMode::Shared)?;
+            changed.push(path.clone());
+        }
+        put_end(&end_file(home, &project), newest, &path)?;
+    }
+    Ok((files, count, changed))
+}
+
+/// All lines of traces, by project.
+fn lines_of(journal: &Journal, only: Option<&str>) -> Result<BTreeMap<String, String>, HomeError> {
+    let mut all: BTreeMap<String, String> = BTreeMap::new();
+    let mut next = 1;
+    loop {
+        let events = journal.read(next, PAGE)?;
+        let Some(last) = events.last() else { return Ok(all) };
+        next = last.seq + 1;
+        for TraceLine { project, line } in own(&events, only) {
+            let lines = all.entry(project).or_default();
+            lines.push_str(&line);
+            lines.push('\n');
+        }
+    }
+}
+
+fn own<'e>(events: &'e [Event], only: Option<&'e str>) -> impl Iterator<Item = TraceLine> + 'e {
+    let line = |event: &'e Event| {
+        let Event { seq, at, kind, effect, body, .. } = event;
+        trace_line(JournalLine { seq: *seq, at: *at, kind, effect: effect.as_ref(), body })
+    };
+    events.iter().filter_map(line).filter(move |line| only.is_none_or(|only| only == line.project))
+}
+
+fn end_file(home: &Home, project: &str) -> PathBuf {
+    home.chronicle_dir().join(format!("trace-{}.json", &sha256(project.as_bytes()).hex()[..16]))
+}
+
+fn put_end(kept: &Path, seq: u64, path: &Path) -> Result<(), HomeError> {
+    let end = End { seq, bytes: path.symlink_metadata().map_or(0, |found| found.len()) };
+    let text = serde_json::to_vec(&end).expect("two numbers are JSON");
+    write_atomic(kept, &text, FileMode::Private)
+}
+
+/// The commit that a project's git repository has checked out; none where there is none, or it cannot be read.
+pub(crate) fn revision(project: &Path) -> Option<String> {
+    let text = |path: PathBuf, most: u64| String::from_utf8(read_capped(&path, most).ok()?).ok();
+    let mut git = project.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
+    if git.is_file() {
+        // A worktree's own (gitrepository-layout).
+        let leads = text(git.clone(), MAX_SMALL)?;
+        git = git.parent()?.join(leads.trim().strip_prefix("gitdir: ")?);
+    }
+    let head = text(git.join("HEAD"), MAX_SMALL)?;
+    let common = text(git.join("commondir"), MAX_SMALL).map_or_else(|| git.clone(), |leads| git.join(leads.trim()));
+    let read = |name: &str, most: u64| text(common.join(name), most);
+    let Some(reference) = head.trim().strip_prefix("ref: ") else { return commit(head.trim()) };
+    // A name is one below the repository (git-check-ref-format).
+    if reference.starts_with('/') || reference.split('/').any(|part| part == "..") {
+        return None;
+    }
+    let packed = || {
+        let all = read("packed-refs", MAX_REFERENCES)?;
+        let line = all.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix(' '))?;
+        commit(line)
+    };
+    read(reference, MAX_SMALL).and_then(|text| commit(text.trim())).or_else(packed)
+}
+
+/// A commit's name, of SHA-1 or SHA-256.
+fn commit(text: &str) -> Option<String> {
+    let is_one = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_one.then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test writes git's files")]
+    fn the_commit_is_read_of_a_branch_of_packed_ones_and_of_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = dir.path().join(".git").join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        assert_eq!(revision(dir.path()), None);
+        let (one, other) = ("a".repeat(40), "b".repeat(40));
+        put("HEAD", "ref: refs/heads/main\n");
+        assert_eq!(revision(dir.path()), None);
+        put("packed-refs", &format!("# pack-refs\n{one} refs/heads/other\n{other} refs/heads/main\n^{one}\n"));
+        assert_eq!(revision(dir.path()), Some(other));
+        put("refs/heads/main", &format!("{one}\n"));
+        assert_eq!(revision(&dir.path().join("src")), Some(one.clone()));
+        put("HEAD", "ref: ../../etc/passwd\n");
+        assert_eq!(revision(dir.path()), None);
+        put("HEAD", &one);
+        assert_eq!(revision(dir.path()), Some(one.clone()));
+        put("worktrees/w/HEAD", "ref: refs/heads/main\n");
+        put("worktrees/w/commondir", "../..\n");
+        let tree = tempfile::tempdir().unwrap();
+        let leads = dir.path().join(".git/worktrees/w");
+        std::fs::write(tree.path().join(".git"), format!("gitdir: {}\n", leads.display())).unwrap();
+        assert_eq!(revision(tree.path()), Some(one));
+    }
+}
