@@ -10,6 +10,7 @@ use rote_testkit::{Run, TestHome};
 use serde_json::{Value, json};
 
 use crate::home;
+use crate::killed::{SAMPLES, boundaries};
 
 const INTENTS: &str = "\
 active_intents:
@@ -151,10 +152,10 @@ fn no_spelling_of_a_path_leads_out() {
 fn an_intent_that_a_person_ends_lets_nothing_be_changed() {
     let folder = Folder::in_project();
     folder.done(&["write_to_file", "path=src/new.rs", "content=1"]);
-    folder.0.file(".orchestration/active_intents.yaml", &INTENTS.replace("IN_PROGRESS", "COMPLETED"));
+    folder.0.file(".orchestration/active_intents.yaml", INTENTS.replace("IN_PROGRESS", "COMPLETED"));
     let details = folder.refused(&["write_to_file", "path=src/new.rs", "content=2"]);
     assert_eq!((&details["rule"], &details["status"]), (&json!("INTENT_NOT_ACTIVE"), &json!("COMPLETED")));
-    folder.0.file(".orchestration/active_intents.yaml", &INTENTS.replace("PENDING", "IN_PROGRESS"));
+    folder.0.file(".orchestration/active_intents.yaml", INTENTS.replace("PENDING", "IN_PROGRESS"));
     folder.done(&["write_to_file", "path=src/new.rs", "content=2"]);
     let details = folder.refused(&["write_to_file", "path=src/shared.rs", "content=x"]);
     assert_eq!((&details["rule"], &details["owner_intent_id"]), (&json!("OWNERSHIP_CONFLICT"), &json!("INT-002")));
@@ -401,4 +402,89 @@ fn writers_at_the_same_time_leave_whole_lines() {
     fs::remove_file(folder.path(".orchestration/agent_trace.jsonl")).unwrap();
     assert_eq!(folder.0.rote(&["audit", "rebuild"]).code, 0);
     assert_eq!(folder.text(".orchestration/agent_trace.jsonl"), written);
+}
+
+/// Writes `src/a.rs` with a fault at each boundary; returns how often the file stayed as it was, and how often not.
+fn with_faults(variable: &str) -> (usize, usize) {
+    let folder = Folder::in_project();
+    let write = |content: &str| ["call", "fs", "write_to_file", "path=src/a.rs", content].map(str::to_owned);
+    folder.done(&["read_file", "path=src/a.rs"]);
+    let first = write("content=first");
+    let points = boundaries(&folder.0, &first.each_ref().map(String::as_str), SAMPLES);
+    let (mut kept, mut changed) = (0, 0);
+    for at in points {
+        folder.done(&["read_file", "path=src/a.rs"]);
+        let before = folder.text("src/a.rs");
+        let content = format!("content={}", at.repeat(2_000));
+        let words = write(&content);
+        let run = folder.0.invocation(&words.each_ref().map(String::as_str)).env(variable, &at).run();
+        let context = format!("{variable}={at}: {run}");
+        let after = folder.text("src/a.rs");
+        // The old bytes or the new ones, and new ones only with a start on record.
+        assert!(after == before || after == at.repeat(2_000), "{context}");
+        assert!(run.code != 0 || run.killed || after != before, "{context}");
+        let events = folder.0.data(&["audit", "tail", "-n", "6"]);
+        let starts = |event: &Value| event["kind"] == "effect.started" && event["body"]["tool"] == "write_to_file";
+        let begun = events.as_array().unwrap().iter().any(starts);
+        assert!(after == before || begun, "{context}: {events}");
+        if after == before {
+            kept += 1
+        } else {
+            changed += 1
+        }
+        for open in folder.0.data(&["doubts"])["doubts"].as_array().unwrap() {
+            let number = &format!("@{}", open["response"]);
+            let word = if after == before { "--skip" } else { "--done" };
+            let settled = folder.0.rote(&["doubts", "settle", word, number, "--yes"]);
+            assert_eq!(settled.code, 0, "{context}: {settled}");
+        }
+        assert_eq!(folder.0.rote(&["audit", "verify"]).code, 0, "{context}");
+    }
+    folder.done(&["read_file", "path=src/a.rs"]);
+    folder.done(&["write_to_file", "path=src/a.rs", "content=last"]);
+    assert_eq!(folder.files(), [(folder.path("src/a.rs"), "last".to_owned())]);
+    let trace = folder.trace();
+    assert!(trace.iter().all(is_trace_record));
+    (kept, changed)
+}
+
+#[test]
+fn a_write_that_is_killed_anywhere_leaves_the_old_bytes_or_the_new_ones() {
+    let (kept, changed) = with_faults("ROTE_TEST_KILL_AT");
+    assert!(kept > 10 && changed > 2, "{kept} kept, {changed} changed");
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_bytes_or_the_new_ones() {
+    let (kept, changed) = with_faults("ROTE_TEST_FULL_AT");
+    assert!(kept > 10 && changed > 2, "{kept} kept, {changed} changed");
+}
+
+/// A job with files becomes a flow: the file is read before it is changed, in each run, as the run itself has not seen it.
+#[test]
+fn a_flow_reads_what_it_changes() {
+    let folder = Folder::new();
+    folder.0.file("package.json", r#"{"name": "shop", "version": "1.2"}"#);
+    folder.done(&["read_file", "path=package.json"]);
+    assert_eq!(folder.0.rote(&["query", "@1", ".content | fromjson | .version"]).code, 0);
+    folder.done(&["read_file", "path=src/a.rs"]);
+    folder.done(&["write_to_file", "path=src/a.rs", "content=1.2"]);
+    let made = folder.0.rote(&["flow", "template", "create", "--name", "bump"]);
+    assert_eq!(made.code, 0, "{made}");
+    let answer = "source:s3/content=@1{.content | fromjson | .version}";
+    let answered = folder.0.rote(&["flow", "answer", "bump", answer]);
+    assert_eq!(answered.code, 0, "{answered}");
+    folder.0.file("package.json", r#"{"name": "shop", "version": "1.3"}"#);
+    folder.0.file("src/a.rs", "somebody wrote this");
+    for _ in 0..2 {
+        let run = folder.0.rote(&["run", "bump"]);
+        assert_eq!(run.code, 0, "{run}");
+        assert_eq!(folder.text("src/a.rs"), "1.3");
+    }
+    // Another folder is another place, to which the flow was not made.
+    fs::create_dir(folder.path("other")).unwrap();
+    let moved = folder.0.rote(&["adapter", "new", "fs", "builtin:fs", "--root", "other", "--yes"]);
+    assert_eq!(moved.code, 0, "{moved}");
+    assert_eq!(folder.0.rote(&["run", "bump"]).code, 7);
+    assert_eq!(fs::read_dir(folder.path("other")).unwrap().count(), 0);
 }

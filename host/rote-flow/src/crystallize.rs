@@ -41,6 +41,7 @@ pub(crate) mod secret;
 mod shape;
 mod sift;
 mod totals;
+mod unseen;
 mod variables;
 mod words;
 mod world;
@@ -204,6 +205,7 @@ impl Crystallizer {
         pick::properties(&cx, &mut draft, &mut desk)?;
         shape::conditions::apply(&cx, &mut draft, &mut desk)?;
         shape::pages::looked_through(&cx, &mut draft, &mut desk)?;
+        unseen::keep_reads(&cx, &mut draft);
         let result = result::choose(&cx, &mut draft, &mut parameters, &mut desk)?;
         bind::bind_all(&cx, &mut draft, &mut parameters, &mut desk)?;
         rounding::round_texts(&cx, &mut draft, &parameters);

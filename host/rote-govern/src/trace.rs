@@ -84,7 +84,7 @@ fn line(event: JournalLine<'_>, told: &Told<'_>) -> Option<TraceLine> {
         ("tool".to_owned(), tool.clone().into()),
         ("decision".to_owned(), json!(decision)),
         ("outcome".to_owned(), (*outcome).into()),
-        ("mutation_class_source".to_owned(), source(traced).into()),
+        ("mutation_class_source".to_owned(), source(traced)),
     ]);
     own.extend(more.clone());
     // Of what was not done nothing was seen.

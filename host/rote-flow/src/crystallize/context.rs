@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use rote_plan::text_of;
-use rote_types::{AdapterId, QueryEngine, QueryLimits, ResponseId, Tool, unescape_token};
+use rote_types::{AdapterId, QueryEngine, QueryLimits, ResponseId, SpecType, Tool, unescape_token};
 use rote_workspace::Workspace;
 use serde_json::Value;
 
@@ -231,6 +231,11 @@ impl<'a> Context<'a> {
             self.request.params.iter().filter(|spec| spec.spots.is_empty()).filter_map(|spec| spec.value.as_deref());
         let embedded = |value: &&str| *value != text && value.chars().count() >= MIN_EMBEDDED_CHARS;
         values.filter(embedded).flat_map(|value| places(text, value)).collect()
+    }
+
+    /// Whether an adapter is installed and was made from a description of this kind.
+    pub(crate) fn is_of(&self, adapter: &AdapterId, kind: SpecType) -> bool {
+        self.surface.manifest(adapter).ok().flatten().is_some_and(|manifest| manifest.spec_type == kind)
     }
 
     /// Returns the tool of a call as it is installed; none where it is not, which the pins refuse later.

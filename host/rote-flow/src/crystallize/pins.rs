@@ -118,7 +118,8 @@ fn installed(
 fn origins(manifest: &Manifest, tool: &Tool, recorded: Option<&EffectRecord>) -> BTreeSet<String> {
     let now = reach::origins(manifest, tool);
     match recorded.map(|record| reach::origin(&record.url)) {
-        Some(went) if !went.is_empty() && !now.contains(&went) => BTreeSet::from([went]),
+        // The origin of a file is the file, which is below the folder.
+        Some(went) if !went.is_empty() && !now.iter().any(|base| is_below(&went, base)) => BTreeSet::from([went]),
         _ => now,
     }
 }
@@ -133,7 +134,7 @@ fn below(manifest: &Manifest, tool: &Tool, recorded: Option<&EffectRecord>) -> B
 }
 
 fn is_below(url: &str, base: &str) -> bool {
-    url.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+    url.strip_prefix(base.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
 }
 
 /// The started effects of a workspace, by response.
