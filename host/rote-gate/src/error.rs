@@ -26,7 +26,7 @@ pub use self::advice::Advice;
 pub(crate) use self::advice::asked_wait;
 pub use self::rule::Pinned;
 pub use self::upstream::UpstreamFailure;
-use crate::effect::file::FileRefusal;
+use crate::file_refusal::FileRefusal;
 use crate::{Doubt, ProcessFailure};
 
 /// A call that the gate did not answer with a plain success.

@@ -13,9 +13,9 @@ use rote_home::{Durability, Event, NewEvent, NewToken, TokenBinding, TokenClaim,
 use rote_types::event::{APPROVAL_CONSUMED, APPROVAL_REQUESTED, EFFECT_DENIED, EFFECT_STARTED};
 use rote_types::{AdapterId, ConfirmScope, EffectId, ResponseId, Sha256Digest, TrustRoot};
 use serde_json::{Value, json};
-use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::authority::{Authority, HostTask};
+use crate::blocking::blocking;
 use crate::effect::file::Changed;
 use crate::effect::{Effect, target_of_task};
 use crate::invocation::Invocation;
@@ -206,14 +206,6 @@ impl<'g> Entry<'g> {
             }
         };
         NewEvent { kind, effect: Some(self.effect.clone()), body }
-    }
-}
-
-/// Does what waits for the disk; where the executor has several threads, another one goes on with its tasks meanwhile.
-pub(crate) fn blocking<T>(work: impl FnOnce() -> T) -> T {
-    match Handle::try_current() {
-        Ok(executor) if executor.runtime_flavor() == RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
-        _ => work(),
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod audit;
 mod authority;
+mod blocking;
 mod credential;
 mod decoding;
 mod departure;
@@ -14,6 +15,7 @@ mod doubt;
 mod effect;
 mod egress;
 mod error;
+mod file_refusal;
 mod flight;
 mod gate;
 mod gone;
@@ -42,8 +44,8 @@ pub use audit::RebuildReport;
 pub use authority::{Authority, HostTask, OpenTask, Performed};
 pub use doubt::{is_half_said, recover, recover_run, settle, sift};
 pub use effect::Claim;
-pub use effect::file::FileRefusal;
 pub use error::{Advice, Confirmation, GateError, Pinned, RecordError, UpstreamFailure};
+pub use file_refusal::FileRefusal;
 pub use gate::Gate;
 pub use gone::{settle_gone, settleable_gone};
 pub use idempotency::{known_time, may_carry_key};

@@ -8,9 +8,9 @@ mod commit;
 mod lines;
 mod look;
 mod place;
-mod refusal;
 mod task;
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests are the other programs that change the files")]
 mod tests;
 
 use std::path::{Path, PathBuf};
@@ -25,12 +25,13 @@ use url::Url;
 
 use self::commit::Commit;
 use self::place::{Place, Root};
-pub use self::refusal::FileRefusal;
 use self::task::Task;
 use crate::GateError;
+use crate::blocking::blocking;
 use crate::departure::Departure;
 use crate::effect::Failure;
 use crate::egress::Answer;
+use crate::file_refusal::FileRefusal;
 use crate::invocation::{ClaimedRequest, Invocation, shown};
 use crate::parts::GateParts;
 use crate::request::refused;
@@ -248,7 +249,7 @@ impl FileEffect {
         let Doing { root, task, place } = &*self.doing;
         if let Some(expected) = self.expected {
             let commit = Commit { root, home: &parts.home, place, expected, departure };
-            let (said, changed) = crate::journal::blocking(|| commit.make(task)).map_err(denied)?;
+            let (said, changed) = blocking(|| commit.make(task)).map_err(denied)?;
             for Changed { path, now, .. } in &changed {
                 // Where this is lost the file counts as not read, and is read again before the next change.
                 if let Err(error) = workspace.note_file(&path_text(path), *now) {

@@ -19,8 +19,9 @@ use super::lines::{class, ranges};
 use super::look::absent;
 use super::place::{MAX_FILE_BYTES, Place, Root, disk};
 use super::task::Task;
-use super::{Changed, FileRefusal, Said};
+use super::{Changed, Said};
 use crate::departure::Departure;
+use crate::file_refusal::FileRefusal;
 
 /// Longest wait for another process that changes the same file.
 const WAIT: Duration = Duration::from_secs(5);

@@ -14,8 +14,9 @@ use rote_types::sha256;
 use rote_workspace::SeenFile;
 use serde_json::{Value, json};
 
+use super::Said;
 use super::place::{Place, Root, disk, read_plain};
-use super::{FileRefusal, Said};
+use crate::file_refusal::FileRefusal;
 
 /// Most entries of a list.
 const MAX_ENTRIES: usize = 10_000;

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
+use crate::file_refusal::FileRefusal;
 use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt as _};
@@ -14,8 +15,6 @@ use rote_govern::reach::folder;
 use rote_types::{AdapterId, SpecType, sha256};
 use rote_workspace::SeenFile;
 use rustix::fs::OFlags;
-
-use super::FileRefusal;
 
 /// Most bytes of a file that is read or written.
 pub(super) const MAX_FILE_BYTES: u64 = 16 << 20;

@@ -7,8 +7,8 @@ use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::FileRefusal;
 use super::place::{Place, Root};
+use crate::file_refusal::FileRefusal;
 
 /// Most bytes of a compiled pattern.
 const MAX_PATTERN_BYTES: usize = 1 << 20;

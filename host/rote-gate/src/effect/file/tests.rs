@@ -13,8 +13,9 @@ use tempfile::TempDir;
 use super::commit::Commit;
 use super::place::{Place, Root};
 use super::task::Task;
-use super::{Doing, FileRefusal, Said};
+use super::{Doing, Said};
 use crate::departure::Departure;
+use crate::file_refusal::FileRefusal;
 
 struct Folder {
     _dir: TempDir,
