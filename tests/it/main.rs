@@ -10,6 +10,7 @@ mod asked;
 mod audit;
 mod bad_input;
 mod call;
+mod commands;
 mod completion;
 mod conformance;
 mod copied_runs;

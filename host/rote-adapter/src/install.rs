@@ -20,7 +20,7 @@ use crate::package::{self, compact, pretty};
 use crate::registry::base::{BaseUrl, grant};
 use crate::registry::servers::{self, ServerWord};
 use crate::sensitivity::Sensitivity;
-use crate::source::{Document, Loader};
+use crate::source::{Document, Loader, SHELL};
 use crate::{
     AdapterError, AdapterLine, AnswerShapes, Capabilities, GivenCredential, InstallReport, OperationCounts, Repair,
 };
@@ -92,7 +92,7 @@ pub(crate) fn prepare(
     let standing = standing(site, id);
     let source = rote_spec::Source { name: &document.name, bytes: &document.bytes };
     let mut api = rote_spec::read(source, &mut loader, &SpecLimits::default())?;
-    if document.builtin {
+    if document.builtin.is_some() {
         api.spec_type = SpecType::Builtin;
     }
     if let Some(credential) = &options.credential {
@@ -111,6 +111,12 @@ impl Prepared {
     #[must_use]
     pub fn report(&self) -> &InstallReport {
         &self.package.report
+    }
+
+    /// Whether its tools run programs.
+    #[must_use]
+    pub fn runs_programs(&self) -> bool {
+        self.document.builtin.is_some_and(|one| one.name == SHELL)
     }
 
     /// Puts the package in its place, which must be as it was when the package was made.
@@ -173,7 +179,10 @@ impl Package {
             policies: None,
             seal: None,
         };
-        let mut policy = Policy::default();
+        let mut policy = match document.builtin {
+            Some(one) => Policy::parse(one.policy.as_bytes(), one.name)?,
+            None => Policy::default(),
+        };
         let typed = base.as_ref().filter(|_| options.base_url.is_some());
         let typed = typed.into_iter().chain(options.servers.iter().filter_map(ServerWord::to));
         let granted: Vec<AllowedRange> = typed.filter_map(grant).collect();

@@ -37,13 +37,25 @@ pub struct Builtin {
     /// Behind `builtin:`.
     pub name: &'static str,
     bytes: &'static [u8],
+    /// What its policies say until a person edits them.
+    pub(crate) policy: &'static str,
 }
 
 /// What begins the name of a description that is part of rote.
 const BUILTIN: &str = "builtin:";
 
+/// The one whose tools run programs.
+pub(crate) const SHELL: &str = "shell";
+
 /// All of them.
-const BUILTINS: [Builtin; 1] = [Builtin { name: "fs", bytes: include_bytes!("../../../adapters/fs/openapi.json") }];
+static BUILTINS: [Builtin; 2] = [
+    Builtin { name: "fs", bytes: include_bytes!("../../../adapters/fs/openapi.json"), policy: r#"{"version":1}"# },
+    Builtin {
+        name: SHELL,
+        bytes: include_bytes!("../../../adapters/shell/openapi.json"),
+        policy: r#"{"version":1,"confirm_list":["execute_command"]}"#,
+    },
+];
 
 impl SpecLocation {
     /// Reads what was typed: `http://` and `https://` begin a URL, `builtin:` the name of what is part of rote, all else is a path.
@@ -79,8 +91,8 @@ pub struct Document {
     pub bytes: Vec<u8>,
     /// Where its references may lead.
     pub reach: Reach,
-    /// It is part of rote, and so what the host does itself.
-    pub builtin: bool,
+    /// Which one of rote it is, if it is: what the host does itself.
+    pub builtin: Option<&'static Builtin>,
 }
 
 /// Where the references of a document may lead.
@@ -102,12 +114,12 @@ impl Document {
             source: name.to_owned(),
             bytes: bytes.to_owned(),
             reach: Reach::Nowhere,
-            builtin: false,
+            builtin: None,
         }
     }
 
-    fn of_rote(one: &Builtin) -> Self {
-        Self { builtin: true, ..Self::embedded(&format!("{BUILTIN}{}", one.name), one.bytes) }
+    fn of_rote(one: &'static Builtin) -> Self {
+        Self { builtin: Some(one), ..Self::embedded(&format!("{BUILTIN}{}", one.name), one.bytes) }
     }
 
     /// Reads a file, or the description that a directory holds.
@@ -128,7 +140,7 @@ impl Document {
         };
         let bytes = read_capped(&file, SpecLimits::default().document_bytes as u64)?;
         let name = file.to_str().map(str::to_owned).ok_or_else(|| missing("its path is not UTF-8".to_owned()))?;
-        Ok(Self { source: name.clone(), name, bytes, reach: Reach::Directory(root), builtin: false })
+        Ok(Self { source: name.clone(), name, bytes, reach: Reach::Directory(root), builtin: None })
     }
 
     /// Fetches a document through the gate. The URL counts as typed by a person.
@@ -139,7 +151,7 @@ impl Document {
         let bytes = gate.fetch(url, url, &limits()).await;
         let source = without_credentials(url);
         let bytes = bytes.map_err(|error| AdapterError::Fetch { url: source.clone(), source: Box::new(error) })?;
-        Ok(Self { name: url.to_string(), source, bytes, reach: Reach::Origin(url.clone()), builtin: false })
+        Ok(Self { name: url.to_string(), source, bytes, reach: Reach::Origin(url.clone()), builtin: None })
     }
 }
 

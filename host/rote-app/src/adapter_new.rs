@@ -64,7 +64,13 @@ impl AdapterPlan {
         self.report().replaced || self.binds().is_some() || self.folder().is_some()
     }
 
-    /// Returns the folder whose files its tools work on, if they do.
+    /// Whether its tools run programs.
+    #[must_use]
+    pub fn runs_programs(&self) -> bool {
+        self.prepared.runs_programs()
+    }
+
+    /// Returns the folder in which its tools work, if they do.
     #[must_use]
     pub fn folder(&self) -> Option<PathBuf> {
         self.report().adapter.folder()

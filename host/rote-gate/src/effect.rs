@@ -4,9 +4,13 @@
 //! recorded and shown. The way through stages, grant, journal, flight and dry run is the same for all of them. A new
 //! kind also needs an arm in the places that ARCHITECTURE.md names beside the invariant "An effect is a value".
 
+pub(crate) mod answer;
+pub(crate) mod command;
 pub(crate) mod file;
 pub(crate) mod http;
+mod place;
 pub(crate) mod process;
+mod running;
 
 use rote_govern::GuardDecision;
 use rote_govern::audit::TaskTarget;
@@ -32,6 +36,7 @@ pub enum Claim {
 pub(crate) enum Effect {
     Http(Box<http::Request>),
     File(file::FileEffect),
+    Command(command::CommandEffect),
     Process(process::Process),
 }
 
@@ -39,9 +44,18 @@ pub(crate) enum Effect {
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Answered(Answer),
-    /// By the host itself, with the files that it changed.
-    Did(Answer, Vec<file::Changed>),
+    /// By the host itself.
+    Did(Answer, Done),
     Ran(ProcessRun),
+}
+
+/// What an effect did that the host made itself, beside its answer.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    /// The files that were changed.
+    pub(crate) changed: Vec<file::Changed>,
+    /// How a program ended.
+    pub(crate) exit_code: Option<i32>,
 }
 
 /// Why it was not done, or not to its end.
@@ -64,7 +78,11 @@ impl Effect {
     pub(crate) fn normalise(authority: &Authority<'_>, claim: &Claim) -> Result<(Self, String), GateError> {
         match (authority, claim) {
             (Authority::Call(invocation), Claim::Http(claimed)) if invocation.does_itself() => {
-                file::of_call(invocation, claimed).map(|(file, found)| (Self::File(file), found))
+                if invocation.tool.name == command::TOOL {
+                    command::of_call(invocation, claimed).map(|(command, found)| (Self::Command(command), found))
+                } else {
+                    file::of_call(invocation, claimed).map(|(file, found)| (Self::File(file), found))
+                }
             }
             (Authority::Call(invocation), Claim::Http(claimed)) => {
                 http::of_call(invocation, claimed).map(|(request, found)| (Self::Http(Box::new(request)), found))
@@ -90,7 +108,7 @@ impl Effect {
 /// What sees that an effect leaves; one whose kind cannot tell may have happened once it was begun.
 pub(crate) fn departure(effect: Option<&Effect>) -> Departure {
     match effect {
-        Some(Effect::Http(_) | Effect::File(_)) => Departure::default(),
+        Some(Effect::Http(_) | Effect::File(_) | Effect::Command(_)) => Departure::default(),
         Some(Effect::Process(_)) | None => Departure::unseen(),
     }
 }
@@ -121,6 +139,7 @@ pub(crate) fn record(
     let record = match (claim, effect) {
         (_, Some(Effect::Http(request))) => http::record(request, &invocation.adapter, previews),
         (Claim::Http(claimed), Some(Effect::File(file))) => file.record(claimed),
+        (Claim::Http(claimed), Some(Effect::Command(command))) => command.record(claimed),
         (Claim::Http(claimed), _) => http::claimed_record(claimed),
         (Claim::Process(_), _) => RequestRecord::default(),
     };

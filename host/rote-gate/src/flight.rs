@@ -21,9 +21,8 @@ use url::Url;
 use crate::authority::Performed;
 use crate::departure::Departure;
 use crate::doubt::shown;
-use crate::effect::file::Changed;
 use crate::effect::http::{MAX_HOPS, is_redirect, of_adapter};
-use crate::effect::{Failure, Outcome};
+use crate::effect::{Done, Failure, Outcome};
 use crate::egress::{Answer, SendFailure};
 use crate::error::{Advice, RecordError, asked_wait};
 use crate::invocation::Invocation;
@@ -119,10 +118,10 @@ impl<'g> Flight<'g> {
         self.landed = true;
         match (result, self.entry.call()) {
             (Ok(Outcome::Answered(answer)), Some(call)) => {
-                self.answered(call, answer, Vec::new()).await.map(Performed::Sent)
+                self.answered(call, answer, Done::default()).await.map(Performed::Sent)
             }
-            (Ok(Outcome::Did(answer, changed)), Some(call)) => {
-                self.answered(call, answer, changed).await.map(Performed::Sent)
+            (Ok(Outcome::Did(answer, done)), Some(call)) => {
+                self.answered(call, answer, done).await.map(Performed::Sent)
             }
             (Ok(Outcome::Answered(answer) | Outcome::Did(answer, _)), None) => {
                 self.fetched(answer).map(Performed::Fetched)
@@ -203,7 +202,7 @@ impl<'g> Flight<'g> {
         &self,
         (invocation, record): Called<'_>,
         answer: Answer,
-        changed: Vec<Changed>,
+        Done { changed, exit_code }: Done,
     ) -> Result<ResponseRef, GateError> {
         let (status, one_too_many) = (answer.status, answer.one_too_many);
         let (bytes, time) = (answer.body.len(), self.since.elapsed().as_millis());
@@ -225,7 +224,7 @@ impl<'g> Flight<'g> {
             refused: refuses.is_some(),
         };
         let duration = self.since.elapsed();
-        let mut ending = Ending { status: Some(status), changed, duration, ..Ending::default() };
+        let mut ending = Ending { status: Some(status), exit_code, changed, duration, ..Ending::default() };
         let stored = invocation.workspace.record_soon(record.response, self.recording(outcome)).await;
         let told = |stored: &StoredResponse| Told {
             location,

@@ -5,6 +5,7 @@
 //! something recorded under it; a confirm token is used up only by a call that then starts; a dry run ends before the
 //! start. What each stage decides is in `stage`, what an effect does in `effect`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, meant_r
 
 use crate::authority::{Authority, HostTask, Performed};
 use crate::effect::http::{self, Passage};
-use crate::effect::{Claim, Effect, Failure, Outcome, departure};
+use crate::effect::{Claim, Done, Effect, Failure, Outcome, departure};
 use crate::egress::Egress;
 use crate::flight::Flight;
 use crate::idempotency::{self, Key, Repeats};
@@ -133,16 +134,25 @@ impl Gate {
                     return Err(Failure::Denied(Box::new(not_understood())));
                 };
                 let done = file.perform(&self.parts, &invocation.workspace, &flight.departure).await;
-                done.map(|(answer, changed)| Outcome::Did(answer, changed))
+                done.map(|(answer, changed)| Outcome::Did(answer, Done { changed, ..Done::default() }))
+            }
+            Some(Effect::Command(command)) => {
+                let (credentials, env) = (self.credentials()?, &self.parts.env);
+                let done = command.perform(env, &credentials, &case.redactor, &flight.departure).await;
+                done.map(|(answer, exit_code)| Outcome::Did(answer, Done { exit_code, ..Done::default() }))
             }
             Some(Effect::Process(process)) => {
-                // Whatever it is called: what a person named as a credential is none of the build's variables.
-                let listed = self.parts.vault.list().map_err(|error| Failure::Denied(Box::new(error.into())))?;
-                let credentials = listed.into_iter().map(|one| one.name).collect();
+                let credentials = self.credentials()?;
                 process.perform(&self.parts.env, &credentials, &case.redactor).await.map(Outcome::Ran)
             }
             None => Err(Failure::Denied(Box::new(not_understood()))),
         }
+    }
+
+    /// The names of credentials. Whatever it is called: what a person named as one is none of a program's variables.
+    fn credentials(&self) -> Result<BTreeSet<String>, Failure> {
+        let listed = self.parts.vault.list().map_err(|error| Failure::Denied(Box::new(error.into())))?;
+        Ok(listed.into_iter().map(|one| one.name).collect())
     }
 
     /// The number under which a request of a call is recorded: the call's own for the first, a new one for others. Here
@@ -188,6 +198,7 @@ impl Gate {
                 http::inject(request, &case.choice, invocation)
             }
             (_, Some(Effect::File(file))) => file.writes_no_mask(&case.redactor),
+            (_, Some(Effect::Command(command))) => command.runs_no_mask(&case.redactor),
             (_, Some(_)) => Ok(()),
             (_, None) => Err(not_understood()),
         }

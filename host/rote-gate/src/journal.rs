@@ -196,6 +196,7 @@ impl<'g> Entry<'g> {
                 response: record.response,
                 status,
                 bytes,
+                exit_code,
                 error,
                 decision: record.traced.is_some().then_some(record.decision),
                 traced: record.traced.as_deref().map(|traced| Box::new(trace::ended(traced, &ending.changed))),
@@ -216,6 +217,7 @@ fn record_of_call(case: &Case<'_>, invocation: &Invocation, response: ResponseId
     let url = match &case.effect {
         Some(Effect::Http(request)) => request.bare_url(),
         Some(Effect::File(file)) => file.url(),
+        Some(Effect::Command(command)) => command.url(),
         _ => String::new(),
     };
     let digest = invocation.adapter.tool_digests.get(&tool.name).cloned();

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::authority::{Authority, HostTask};
 use crate::credential::Choice;
-use crate::effect::{self, Claim, Effect, file, http, risk_of_task};
+use crate::effect::{self, Claim, Effect, command, file, http, risk_of_task};
 use crate::invocation::{Invocation, PolicyState, ToolPermission};
 use crate::redaction;
 use crate::trace;
@@ -83,6 +83,10 @@ impl Admission {
 
 /// What is said of a call that a blessing covers.
 pub(crate) const BLESSED: &str = "a person blessed the flow for this call";
+
+/// What is said of a command that is not words alone, of which no entry of a scope can tell what it does.
+const BY_SHELL: &str =
+    "a shell runs it (redirection, substitution, chaining, patterns or variables), so a person confirms it";
 
 pub(crate) type Stage = fn(&mut Case<'_>) -> StageVerdict;
 
@@ -201,7 +205,10 @@ fn risk_of_call(invocation: &Invocation, masked: Option<&Value>) -> (GuardDecisi
     let concealed = conceal(&tool.input_schema, arguments).map(|(shown, _)| shown);
     let shown = concealed.as_ref().unwrap_or(arguments);
     let of_file = Some(shown).filter(|_| invocation.does_itself());
-    let sentence = of_file.and_then(|shown| file::impact(&tool.name, shown));
+    let sentence = of_file.and_then(|shown| match tool.name.as_str() {
+        command::TOOL => Some(command::impact(shown)),
+        name => file::impact(name, shown),
+    });
     (decision, sentence.unwrap_or_else(|| impact(&facts, &tool.path, shown)))
 }
 
@@ -368,13 +375,17 @@ fn scope_of_call(case: &mut Case<'_>, invocation: &Invocation) -> StageVerdict {
     }
 }
 
-/// What the intent of a write says of it; nothing of a read, and where there is no intent.
+/// What the intent of a write says of it; nothing of a read, and where there is no intent. Of what a shell runs a person says it.
 pub(crate) fn owned(
     mandate: &Mandate,
     (adapter, tool): (&Manifest, &Tool),
     flow: Option<&FlowName>,
     effect: Option<&Effect>,
 ) -> Result<Option<(Verdict, String)>, GateError> {
+    let by_shell = matches!(effect, Some(Effect::Command(command)) if command.words().is_none());
+    if by_shell {
+        return Ok(Some((Verdict::Confirm, BY_SHELL.to_owned())));
+    }
     if !tool.access.changes() || mandate.intent().is_none() {
         return Ok(None);
     }
@@ -389,6 +400,8 @@ pub(crate) fn owned(
             let said = paths.iter().map(|path| covers(About::File(path))).collect::<Result<Vec<_>, _>>()?;
             said.into_iter().max_by_key(|(verdict, _)| *verdict).unwrap_or_default()
         }
+        Some(Effect::Command(command)) => covers(About::Program(command.words().unwrap_or_default()))?,
+        Some(Effect::Process(_)) | None if tool.name == command::TOOL => covers(About::SomeProgram)?,
         Some(Effect::Process(_)) | None if adapter.spec_type == SpecType::Builtin => covers(About::SomeFile)?,
         Some(Effect::Process(_)) | None => covers(About::SomeRequest)?,
     };

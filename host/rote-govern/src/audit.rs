@@ -127,6 +127,9 @@ pub struct EffectOutcome {
     /// Size of the recorded body in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// The exit code of a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
     /// What went wrong, for a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

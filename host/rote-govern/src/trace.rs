@@ -55,6 +55,7 @@ pub fn trace_line(event: JournalLine<'_>) -> Option<TraceLine> {
             let traced = ended.traced.as_deref()?;
             let mut more = Map::new();
             more.extend(ended.status.map(|status| ("status".to_owned(), status.into())));
+            more.extend(ended.exit_code.map(|code| ("exit_code".to_owned(), code.into())));
             more.extend(ended.error.clone().map(|error| ("error".to_owned(), error.into())));
             let outcome = match event.kind {
                 EFFECT_FINISHED => "finished",

@@ -7,7 +7,6 @@
 mod commit;
 mod lines;
 mod look;
-mod place;
 mod task;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests are the other programs that change the files")]
@@ -20,16 +19,16 @@ use rote_govern::intent::{Client, Mandate, MutationClass};
 use rote_govern::traced::LineRange;
 use rote_types::{Sha256Digest, clean_line};
 use rote_workspace::{RequestRecord, SeenFile, Workspace};
-use serde_json::{Value, json};
-use url::Url;
+use serde_json::Value;
 
 use self::commit::Commit;
-use self::place::{Place, Root};
 use self::task::Task;
 use crate::GateError;
 use crate::blocking::blocking;
 use crate::departure::Departure;
 use crate::effect::Failure;
+use crate::effect::answer::{Answered, asks_itself};
+use crate::effect::place::{Place, Root};
 use crate::egress::Answer;
 use crate::file_refusal::FileRefusal;
 use crate::invocation::{ClaimedRequest, Invocation, shown};
@@ -61,14 +60,6 @@ struct Doing {
     place: Place,
 }
 
-/// What was done, as it is answered.
-#[derive(Debug)]
-struct Said {
-    /// As HTTP has them (RFC 9110 §15).
-    status: u16,
-    body: Value,
-}
-
 /// What a change did to a file.
 #[derive(Debug)]
 pub(crate) struct Changed {
@@ -82,36 +73,10 @@ pub(crate) struct Changed {
     pub(crate) class: MutationClass,
 }
 
-impl Said {
-    fn problem(status: u16, message: String) -> Self {
-        Self { status, body: json!({ "message": message }) }
-    }
-
-    fn answer(self, host: &Path) -> Answer {
-        Answer {
-            host: host.display().to_string(),
-            status: self.status,
-            headers: Vec::new(),
-            content_type: "application/json".to_owned(),
-            location: None,
-            one_too_many: false,
-            led_to: None,
-            body: self.body.to_string().into_bytes(),
-        }
-    }
-}
-
 /// Reads a tool's claim: it has to be the tool's own request, and says no more than that.
 pub(crate) fn of_call(invocation: &Invocation, claimed: &ClaimedRequest) -> Result<(FileEffect, String), GateError> {
     let (adapter, tool) = (&invocation.adapter, &invocation.tool);
-    let path = claimed.url.split('?').next().unwrap_or_default();
-    if claimed.method != tool.method.as_str() || path != tool.path {
-        let message = format!("tool `{}` asked for `{} {}`", tool.name, shown(&claimed.method), shown(path));
-        return Err(refused("file.claim", message));
-    }
-    if !invocation.headers.is_empty() {
-        return Err(refused("file.headers", format!("tool `{}` sends nothing, so that it has no headers", tool.name)));
-    }
+    asks_itself(invocation, claimed)?;
     let root = Root::open(&adapter.id, adapter.base_url.as_deref())?;
     let Some((task, place)) = Task::read(&root, &tool.name, &invocation.arguments)? else {
         return Err(refused("file.tool", format!("this version of rote has no tool `{}`", shown(&tool.name))));
@@ -119,7 +84,7 @@ pub(crate) fn of_call(invocation: &Invocation, claimed: &ClaimedRequest) -> Resu
     if task.changes() != tool.access.changes() {
         return Err(refused("file.tool", format!("`{}` is not the tool that this version of rote has", tool.name)));
     }
-    let found = format!("it is about `{}` in `{}`", shown_place(&place), root.path.display());
+    let found = format!("it is about `{}` in `{}`", place.shown(), root.path.display());
     Ok((FileEffect { doing: Arc::new(Doing { root, task, place }), expected: None }, found))
 }
 
@@ -137,10 +102,6 @@ pub(crate) fn impact(tool: &str, arguments: &Value) -> Option<String> {
         "move_file" => format!("moves the file `{}` to `{}`", named("source"), named("destination")),
         _ => return None,
     })
-}
-
-fn shown_place(place: &Place) -> &str {
-    if place.inside.is_empty() { "." } else { &place.inside }
 }
 
 /// A path as an intent names it: within the project, else absolute.
@@ -169,7 +130,7 @@ impl FileEffect {
     pub(crate) fn not_protected(&self) -> Result<(), GateError> {
         let Doing { root, task, place } = &*self.doing;
         for place in self.places() {
-            let protected = |why| FileRefusal::Protected { path: shown_place(place).to_owned(), why };
+            let protected = |why| FileRefusal::Protected { path: place.shown().to_owned(), why };
             if rote_home::is_of_a_home(&root.absolute(place)) {
                 return Err(protected("it is of rote's own home, which has the keys").into());
             }
@@ -221,8 +182,7 @@ impl FileEffect {
 
     /// What names its file in the journal.
     pub(crate) fn url(&self) -> String {
-        let path = self.doing.root.absolute(&self.doing.place);
-        Url::from_file_path(&path).map_or_else(|()| String::new(), String::from)
+        self.doing.root.url(&self.doing.place)
     }
 
     /// Refuses to write a mask: a secret stood there when the file was read, and would be lost.
@@ -283,7 +243,7 @@ impl FileEffect {
 
 impl Doing {
     /// Reads; what was seen of the file goes with it.
-    fn look(&self) -> Result<(Said, Option<SeenFile>), FileRefusal> {
+    fn look(&self) -> Result<(Answered, Option<SeenFile>), FileRefusal> {
         let Self { root, task, place } = self;
         match task {
             Task::Read { first, last } => {

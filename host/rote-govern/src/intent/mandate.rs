@@ -356,7 +356,7 @@ impl Mandate {
             Standing::Open => Ok((Verdict::Allow, format!("whether intent `{id}` owns it says its address"))),
             Standing::Unnamed => {
                 order.not_owned_by_others(target)?;
-                let kind = if target.file().is_some() { "files" } else { "tools, requests or flows" };
+                let kind = target.about.kinds();
                 Ok((
                     Verdict::Confirm,
                     format!("the scope of intent `{id}` names no {kind}, so a person confirms each write"),
@@ -388,12 +388,13 @@ impl Order {
         let tool = || format!("{}.{}", target.adapter, target.tool);
         let wanted = match target.file() {
             // No entry names what is outside of the project.
-            Some(file) => (!file.starts_with('/')).then(|| file.to_owned()),
+            Some(file) => (!file.starts_with('/')).then(|| globset::escape(file)),
+            None if target.command().is_some() => target.entry_of_command(),
             None => Some(format!("tool:{}", tool())),
         };
         IntentRefusal::Scope {
             id: self.intent.id.clone(),
-            target: target.file().map_or_else(tool, str::to_owned),
+            target: target.file().map(str::to_owned).or_else(|| target.command()).unwrap_or_else(tool),
             wanted: wanted.filter(|_| entry.is_none()),
             owned_scope: self.intent.scope.entries().map(str::to_owned).collect(),
             path: self.client.file.clone(),

@@ -34,8 +34,8 @@ enum Names {
     Tool(Vec<(GlobMatcher, GlobMatcher)>),
     /// `http:METHOD HOST/PATH`.
     Http(GlobMatcher, GlobMatcher),
-    /// `proc:COMMAND`: nothing of a call.
-    Programs,
+    /// `proc:COMMAND`, word by word; the last one may stand for all that follow.
+    Program(Vec<GlobMatcher>, bool),
     /// `flow:NAME`.
     Flow(GlobMatcher),
 }
@@ -62,14 +62,45 @@ pub enum About<'t> {
     /// A file, as a path of the project with `/` between its parts; an absolute path outside of the project, which no entry for
     /// files names.
     File(&'t str),
+    /// A command that is not known yet.
+    SomeProgram,
+    /// A command, word by word.
+    Program(&'t [String]),
 }
 
 impl<'t> Target<'t> {
+    /// The command that it is about, where that is known.
+    pub(super) fn command(&self) -> Option<String> {
+        match self.about {
+            About::Program(words) => Some(words.join(" ")),
+            _ => None,
+        }
+    }
+
+    /// The entry that names exactly that command; none where no entry can, as its words hold blanks.
+    pub(super) fn entry_of_command(&self) -> Option<String> {
+        let About::Program(words) = self.about else { return None };
+        let is_one = |word: &String| !word.is_empty() && !word.contains(|c: char| c.is_whitespace());
+        let escaped = || words.iter().map(|word| globset::escape(word)).collect::<Vec<_>>().join(" ");
+        words.iter().all(is_one).then(|| format!("proc:{}", escaped()))
+    }
+
     /// The file that it is about, where that is known.
     pub(super) fn file(&self) -> Option<&'t str> {
         match self.about {
             About::File(file) => Some(file),
-            About::SomeRequest | About::Request(..) | About::SomeFile => None,
+            _ => None,
+        }
+    }
+}
+
+impl About<'_> {
+    /// What of it an entry can name, in words.
+    pub(super) fn kinds(&self) -> &'static str {
+        match self {
+            Self::SomeRequest | Self::Request(..) => "tools, requests or flows",
+            Self::SomeFile | Self::File(_) => "files",
+            Self::SomeProgram | Self::Program(_) => "programs",
         }
     }
 }
@@ -129,15 +160,17 @@ impl Scope {
         let decides = |pattern: &Pattern| match target.about {
             About::SomeRequest => matches!(pattern.names, Names::Http(..)),
             About::SomeFile => matches!(pattern.names, Names::Files(_)),
-            About::Request(..) | About::File(_) => false,
+            About::SomeProgram => matches!(pattern.names, Names::Program(..)),
+            About::Request(..) | About::File(_) | About::Program(_) => false,
         };
         if owned.clone().any(decides) {
             return Standing::Open;
         }
         let is_file = matches!(target.about, About::SomeFile | About::File(_));
+        let is_program = matches!(target.about, About::SomeProgram | About::Program(_));
         let says_nothing = |pattern: &Pattern| match pattern.names {
             Names::Files(_) => !is_file,
-            Names::Programs => true,
+            Names::Program(..) => !is_program,
             Names::Tool(_) | Names::Http(..) | Names::Flow(_) => false,
         };
         if owned.all(says_nothing) { Standing::Unnamed } else { Standing::Outside }
@@ -188,9 +221,17 @@ impl Pattern {
             },
             Names::Flow(name) => target.flow.is_some_and(|flow| name.is_match(flow.as_str())),
             Names::Files(glob) => matches!(target.about, About::File(file) if is_named(glob, file)),
-            Names::Programs => false,
+            Names::Program(words, more) => {
+                matches!(target.about, About::Program(command) if is_command(words, *more, command))
+            }
         }
     }
+}
+
+/// Whether an entry names a command: each of its words one of that, and the last one what follows, where it may.
+fn is_command(words: &[GlobMatcher], more: bool, command: &[String]) -> bool {
+    let fits = if more { command.len() >= words.len() } else { command.len() == words.len() };
+    fits && words.iter().zip(command).all(|(word, said)| word.is_match(said))
 }
 
 /// Whether an entry for files names one; none names what is outside of the project.
@@ -233,9 +274,22 @@ fn names(text: &str) -> Result<Names, String> {
             Ok(Names::Http(name_glob(method)?, path_glob(address.trim_start())?))
         }
         Some(("flow", rest)) => Ok(Names::Flow(name_glob(rest)?)),
-        Some(("proc", rest)) => name_glob(rest).map(|_| Names::Programs),
+        Some(("proc", rest)) => command_globs(rest),
         Some((other, _)) => Err(format!("`{other}:` is none of `tool:`, `http:`, `flow:`, `proc:`")),
     }
+}
+
+/// The words of a command. `*` at its end stands for all words that follow, or none.
+fn command_globs(text: &str) -> Result<Names, String> {
+    let mut words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let more = words.len() > 1 && words.last() == Some(&"*");
+    if more {
+        words.pop();
+    }
+    if words.is_empty() {
+        return Err("a command is missing".to_owned());
+    }
+    Ok(Names::Program(words.into_iter().map(name_glob).collect::<Result<_, _>>()?, more))
 }
 
 /// The globs of an adapter and a tool, split at each dot. What is not a glob when it is split there was not meant so.

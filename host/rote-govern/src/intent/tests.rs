@@ -191,6 +191,49 @@ fn a_scope_names_files_of_the_project_and_one_intent_owns_each() {
     assert_eq!(order(&scoped, "INT-001").covers(&unknown).unwrap().0, Verdict::Allow);
 }
 
+/// What an intent with this scope says of a command.
+fn of_command(scope: &str, words: &[&str]) -> Result<Verdict, IntentRefusal> {
+    let file = format!("active_intents:\n  - {{id: INT-001, status: IN_PROGRESS, owned_scope: {scope}}}\n");
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let adapter: AdapterId = "shell".parse().unwrap();
+    let target = Target { adapter: &adapter, tool: "execute_command", about: About::Program(&words), flow: None };
+    order(&file, "INT-001").covers(&target).map(|(verdict, _)| verdict)
+}
+
+#[test]
+fn a_scope_names_commands_word_by_word() {
+    let said = |scope: &str, words: &[&str]| of_command(scope, words).map_err(|error| error.code());
+    let scope = "['proc:cargo test *', 'proc:npm run {lint,build}', '!proc:cargo test --release *', 'src/**']";
+    for words in [&["cargo", "test"][..], &["cargo", "test", "-p", "a b"], &["npm", "run", "lint"]] {
+        assert_eq!(said(scope, words), Ok(Verdict::Allow), "{words:?}");
+    }
+    for words in [
+        &["cargo"][..],
+        &["cargo", "testing"],
+        &["cargo", "run", "test"],
+        &["/bin/cargo", "test"],
+        &["npm", "run", "lint", "x"],
+        &["cargo", "test", "--release"],
+        &["cargo test"],
+    ] {
+        assert_eq!(said(scope, words), Err("SCOPE_VIOLATION"), "{words:?}");
+    }
+    assert_eq!(said("['src/**']", &["ls"]), Ok(Verdict::Confirm));
+    assert_eq!(said("['tool:shell.*']", &["ls"]), Ok(Verdict::Allow));
+    for (words, hint) in
+        [(&["rm", "a*"][..], "rote intent expand INT-001 'proc:rm a[*]'"), (&["rm", "a b"], "rote intent show INT-001")]
+    {
+        let refusal = of_command("['proc:ls']", words).unwrap_err();
+        assert!(refusal.hint().unwrap().starts_with(hint), "{refusal:?}");
+    }
+    for wrong in ["'proc:'", "'proc: '", "'proc:a [b'"] {
+        assert!(
+            refused(&format!("active_intents:\n  - {{id: INT-001, status: DONE, owned_scope: [{wrong}]}}\n"))
+                .contains("proc:")
+        );
+    }
+}
+
 #[test]
 fn only_one_in_progress_is_worked_on() {
     let intents = read(FILE);

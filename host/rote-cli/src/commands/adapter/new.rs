@@ -27,7 +27,8 @@ const MAX_HOSTS: usize = 20;
 pub struct New {
     /// The name that it gets here
     id: String,
-    /// The description: a file, a directory or a URL, or `builtin:fs` for the files of a folder
+    /// The description: a file, a directory or a URL, `builtin:fs` for the files of a folder, or `builtin:shell` for
+    /// programs that run in it
     #[arg(value_name = "SPEC", conflicts_with = "spec")]
     source: Option<String>,
     /// The description, as a flag
@@ -37,7 +38,8 @@ pub struct New {
     /// allows it
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// The folder whose files the tools of `builtin:fs` read and change, and nothing outside of it
+    /// The folder whose files the tools of `builtin:fs` read and change, and nothing outside of it; the one that programs of
+    /// `builtin:shell` run in, which are not kept in it
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// Where operations go that have a server of their own: to another URL, or there (`keep`). With --base-url they
@@ -173,8 +175,11 @@ fn question(plan: &AdapterPlan) -> String {
     let bound: Vec<&str> = made.bound.iter().take(MAX_HOSTS).map(String::as_str).collect();
     let rest = more(made.bound.len(), MAX_HOSTS).unwrap_or_default();
     let bind = plan.binds().map(|name| format!("let it send `{name}` to {}{rest}", bound.join(", ")));
-    let files =
-        plan.folder().map(|folder| format!("let its tools read and change the files in `{}`", folder.display()));
+    let works = |folder: PathBuf| match plan.runs_programs() {
+        true => format!("let its tools run programs in `{}`, which reach all that you do", folder.display()),
+        false => format!("let its tools read and change the files in `{}`", folder.display()),
+    };
+    let files = plan.folder().map(works);
     lines.push(format!("{}?", replace.into_iter().chain(bind).chain(files).collect::<Vec<_>>().join(", and ")));
     lines.join("\n")
 }

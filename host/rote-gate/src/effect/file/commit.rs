@@ -15,12 +15,13 @@ use rote_types::{Sha256Digest, sha256};
 use rote_workspace::SeenFile;
 use serde_json::json;
 
+use super::Changed;
 use super::lines::{class, ranges};
 use super::look::absent;
-use super::place::{MAX_FILE_BYTES, Place, Root, disk};
 use super::task::Task;
-use super::{Changed, Said};
 use crate::departure::Departure;
+use crate::effect::answer::Answered;
+use crate::effect::place::{MAX_FILE_BYTES, Place, Root, disk};
 use crate::file_refusal::FileRefusal;
 
 /// Longest wait for another process that changes the same file.
@@ -38,7 +39,7 @@ pub(super) struct Commit<'c> {
 
 impl Commit<'_> {
     /// Makes it; says what is there then.
-    pub(super) fn make(&self, task: &Task) -> Result<(Said, Vec<Changed>), FileRefusal> {
+    pub(super) fn make(&self, task: &Task) -> Result<(Answered, Vec<Changed>), FileRefusal> {
         let to = match task {
             Task::Move { to } => Some(to),
             _ => None,
@@ -56,7 +57,7 @@ impl Commit<'_> {
             (Task::Delete, Some(before)) => self.delete(&before),
             (Task::Move { to }, Some(bytes)) => self.rename(to, sha256(&bytes)),
             (Task::Read { .. } | Task::List { .. } | Task::Search { .. }, _) => {
-                Ok((Said::problem(500, "a read is not a change".to_owned()), Vec::new()))
+                Ok((Answered::problem(500, "a read is not a change".to_owned()), Vec::new()))
             }
         }
     }
@@ -92,14 +93,19 @@ impl Commit<'_> {
         numbers.into_iter().map(take).collect()
     }
 
-    fn write(&self, content: &[u8], before: Option<&[u8]>) -> Result<(Said, Vec<Changed>), FileRefusal> {
+    fn write(&self, content: &[u8], before: Option<&[u8]>) -> Result<(Answered, Vec<Changed>), FileRefusal> {
         let digest = self.replace(content, before.is_none())?;
         let status = if before.is_none() { 201 } else { 200 };
         Ok((self.said(status, digest, content.len()), vec![self.changed(before, Some(content))]))
     }
 
-    fn edit(&self, before: Vec<u8>, (old, new): (&str, &str), all: bool) -> Result<(Said, Vec<Changed>), FileRefusal> {
-        let unchanged = |problem: String| Ok((Said::problem(422, problem), Vec::new()));
+    fn edit(
+        &self,
+        before: Vec<u8>,
+        (old, new): (&str, &str),
+        all: bool,
+    ) -> Result<(Answered, Vec<Changed>), FileRefusal> {
+        let unchanged = |problem: String| Ok((Answered::problem(422, problem), Vec::new()));
         let Ok(text) = std::str::from_utf8(&before) else {
             return unchanged(format!("`{}` is not a text", self.place.inside));
         };
@@ -122,7 +128,7 @@ impl Commit<'_> {
         Ok((said, vec![self.changed(Some(&before), Some(edited.as_bytes()))]))
     }
 
-    fn delete(&self, before: &[u8]) -> Result<(Said, Vec<Changed>), FileRefusal> {
+    fn delete(&self, before: &[u8]) -> Result<(Answered, Vec<Changed>), FileRefusal> {
         let remove = || {
             let (parent, name) = self.root.parent(self.place, false)?;
             self.departure.leave();
@@ -132,10 +138,10 @@ impl Commit<'_> {
         };
         remove().map_err(|error: io::Error| disk("delete", self.place, &error))?;
         let body = json!({ "path": self.place.inside, "deleted": true });
-        Ok((Said { status: 200, body }, vec![self.changed(Some(before), None)]))
+        Ok((Answered { status: 200, body }, vec![self.changed(Some(before), None)]))
     }
 
-    fn rename(&self, to: &Place, digest: Sha256Digest) -> Result<(Said, Vec<Changed>), FileRefusal> {
+    fn rename(&self, to: &Place, digest: Sha256Digest) -> Result<(Answered, Vec<Changed>), FileRefusal> {
         let rename = || {
             let (parent, name) = self.root.parent(self.place, false)?;
             let (target, new) = self.root.parent(to, true)?;
@@ -149,7 +155,7 @@ impl Commit<'_> {
             Ok(true)
         };
         if !rename().map_err(|error: io::Error| disk("move", self.place, &error))? {
-            return Ok((Said::problem(409, format!("`{}` is there already", to.inside)), Vec::new()));
+            return Ok((Answered::problem(409, format!("`{}` is there already", to.inside)), Vec::new()));
         }
         let body = json!({ "source": self.place.inside, "destination": to.inside, "sha256": digest });
         let moved = |place, before, now| Changed {
@@ -160,7 +166,7 @@ impl Commit<'_> {
             class: MutationClass::AstRefactor,
         };
         let (gone, there) = (SeenFile::Absent, SeenFile::Bytes(digest));
-        Ok((Said { status: 200, body }, vec![moved(self.place, there, gone), moved(to, gone, there)]))
+        Ok((Answered { status: 200, body }, vec![moved(self.place, there, gone), moved(to, gone, there)]))
     }
 
     fn changed(&self, before: Option<&[u8]>, after: Option<&[u8]>) -> Changed {
@@ -174,8 +180,8 @@ impl Commit<'_> {
         }
     }
 
-    fn said(&self, status: u16, digest: Sha256Digest, bytes: usize) -> Said {
-        Said { status, body: json!({ "path": self.place.inside, "sha256": digest, "bytes": bytes }) }
+    fn said(&self, status: u16, digest: Sha256Digest, bytes: usize) -> Answered {
+        Answered { status, body: json!({ "path": self.place.inside, "sha256": digest, "bytes": bytes }) }
     }
 
     /// Puts a whole file where one is, or where none is.

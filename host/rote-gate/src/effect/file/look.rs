@@ -14,8 +14,8 @@ use rote_types::sha256;
 use rote_workspace::SeenFile;
 use serde_json::{Value, json};
 
-use super::Said;
-use super::place::{Place, Root, disk, read_plain};
+use crate::effect::answer::Answered;
+use crate::effect::place::{Place, Root, disk, read_plain};
 use crate::file_refusal::FileRefusal;
 
 /// Most entries of a list.
@@ -34,7 +34,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 const REPOSITORY: &str = ".git";
 
 /// Reads a file, or some of its lines. What was seen goes with it, also that nothing is there.
-pub(super) fn read(root: &Root, place: &Place, (first, last): (u64, u64)) -> Result<(Said, SeenFile), FileRefusal> {
+pub(super) fn read(root: &Root, place: &Place, (first, last): (u64, u64)) -> Result<(Answered, SeenFile), FileRefusal> {
     let Some(bytes) = root.bytes(place)? else {
         return Ok((absent(place), SeenFile::Absent));
     };
@@ -58,16 +58,16 @@ pub(super) fn read(root: &Root, place: &Place, (first, last): (u64, u64)) -> Res
             said["encoding"] = "base64".into();
         }
     }
-    Ok((Said { status: 200, body: said }, SeenFile::Bytes(digest)))
+    Ok((Answered { status: 200, body: said }, SeenFile::Bytes(digest)))
 }
 
 /// Says that there is no file.
-pub(super) fn absent(place: &Place) -> Said {
-    Said::problem(404, format!("there is no file `{}`", place.inside))
+pub(super) fn absent(place: &Place) -> Answered {
+    Answered::problem(404, format!("there is no file `{}`", place.inside))
 }
 
 /// Lists a folder, and with `recursive` what is below it.
-pub(super) fn list(root: &Root, place: &Place, recursive: bool) -> Result<Said, FileRefusal> {
+pub(super) fn list(root: &Root, place: &Place, recursive: bool) -> Result<Answered, FileRefusal> {
     let mut entries: BTreeMap<String, Value> = BTreeMap::new();
     let depth = if recursive { MAX_DEPTH } else { 0 };
     let walked = walk(root, place, depth, |path, found| {
@@ -82,11 +82,11 @@ pub(super) fn list(root: &Root, place: &Place, recursive: bool) -> Result<Said, 
         entries.len() < MAX_ENTRIES
     })?;
     Ok(match walked {
-        None => Said::problem(404, format!("there is no folder `{}`", place.inside)),
-        Some(whole) => Said {
+        None => Answered::problem(404, format!("there is no folder `{}`", place.inside)),
+        Some(whole) => Answered {
             status: 200,
             body: json!({
-                "path": super::shown_place(place), "entries": entries.into_values().collect::<Vec<_>>(), "truncated": !whole
+                "path": place.shown(), "entries": entries.into_values().collect::<Vec<_>>(), "truncated": !whole
             }),
         },
     })
@@ -98,7 +98,7 @@ pub(super) fn search(
     place: &Place,
     regex: &Regex,
     files: Option<&GlobMatcher>,
-) -> Result<Said, FileRefusal> {
+) -> Result<Answered, FileRefusal> {
     let (mut matches, mut searched, mut seen) = (Vec::new(), 0_usize, 0_usize);
     // A pattern without a folder is for names, as everywhere.
     let of_names = files.is_some_and(|glob| !glob.glob().glob().contains('/'));
@@ -120,10 +120,10 @@ pub(super) fn search(
         seen < MAX_SEARCHED
     })?;
     Ok(match walked {
-        None => Said::problem(404, format!("there is no folder `{}`", place.inside)),
-        Some(whole) => Said {
+        None => Answered::problem(404, format!("there is no folder `{}`", place.inside)),
+        Some(whole) => Answered {
             status: 200,
-            body: json!({ "path": super::shown_place(place), "matches": matches, "files": searched, "truncated": !whole }),
+            body: json!({ "path": place.shown(), "matches": matches, "files": searched, "truncated": !whole }),
         },
     })
 }

@@ -7,7 +7,7 @@ use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::place::{Place, Root};
+use crate::effect::place::{Place, Root};
 use crate::file_refusal::FileRefusal;
 
 /// Most bytes of a compiled pattern.

@@ -10,11 +10,12 @@ use rote_workspace::SeenFile;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::Doing;
 use super::commit::Commit;
-use super::place::{Place, Root};
 use super::task::Task;
-use super::{Doing, Said};
 use crate::departure::Departure;
+use crate::effect::answer::Answered;
+use crate::effect::place::{Place, Root};
 use crate::file_refusal::FileRefusal;
 
 struct Folder {
@@ -47,7 +48,7 @@ impl Folder {
     }
 
     /// Makes a change of what is there now.
-    fn change(&self, tool: &str, arguments: Value) -> Result<Said, FileRefusal> {
+    fn change(&self, tool: &str, arguments: Value) -> Result<Answered, FileRefusal> {
         let root = self.opened();
         let (task, place) = self.task(tool, arguments)?;
         let expected = root.look(&place)?;
@@ -59,12 +60,12 @@ impl Folder {
         root: &Root,
         (task, place): (&Task, &Place),
         expected: SeenFile,
-    ) -> Result<Said, FileRefusal> {
+    ) -> Result<Answered, FileRefusal> {
         let commit = Commit { root, home: &self.home, place, expected, departure: &Departure::default() };
         commit.make(task).map(|(said, _)| said)
     }
 
-    fn look(&self, tool: &str, arguments: Value) -> Said {
+    fn look(&self, tool: &str, arguments: Value) -> Answered {
         let (task, place) = self.task(tool, arguments).unwrap();
         Doing { root: self.opened(), task, place }.look().unwrap().0
     }

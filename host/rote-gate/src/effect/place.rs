@@ -15,9 +15,10 @@ use rote_govern::reach::folder;
 use rote_types::{AdapterId, SpecType, sha256};
 use rote_workspace::SeenFile;
 use rustix::fs::OFlags;
+use url::Url;
 
 /// Most bytes of a file that is read or written.
-pub(super) const MAX_FILE_BYTES: u64 = 16 << 20;
+pub(crate) const MAX_FILE_BYTES: u64 = 16 << 20;
 /// Most bytes of a path, that of Linux (`PATH_MAX`).
 const MAX_PATH_BYTES: usize = 4_096;
 /// Most parts of a path.
@@ -25,25 +26,32 @@ const MAX_PARTS: usize = 256;
 
 /// The folder of an adapter, opened.
 #[derive(Debug)]
-pub(super) struct Root {
-    pub(super) adapter: AdapterId,
-    pub(super) dir: Dir,
+pub(crate) struct Root {
+    pub(crate) adapter: AdapterId,
+    pub(crate) dir: Dir,
     /// Absolute and without links.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 /// A file or folder below it, which need not be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Below the root, without links, with `/` between its parts; empty for the root itself.
-    pub(super) inside: String,
+    pub(crate) inside: String,
     /// The last part of what was typed is a link, which led here.
-    pub(super) by_link: bool,
+    pub(crate) by_link: bool,
+}
+
+impl Place {
+    /// As it is shown: `.` for the root itself.
+    pub(crate) fn shown(&self) -> &str {
+        if self.inside.is_empty() { "." } else { &self.inside }
+    }
 }
 
 impl Root {
     /// Opens the folder that a base URL names.
-    pub(super) fn open(adapter: &AdapterId, base: Option<&str>) -> Result<Self, FileRefusal> {
+    pub(crate) fn open(adapter: &AdapterId, base: Option<&str>) -> Result<Self, FileRefusal> {
         let failed = |problem: String| FileRefusal::Root { adapter: adapter.clone(), problem };
         let path = folder(SpecType::Builtin, base);
         let path = path.ok_or_else(|| failed(format!("`{}` does not name one", base.unwrap_or_default())))?;
@@ -57,7 +65,7 @@ impl Root {
     }
 
     /// Follows a path as a call names it: below the root, or absolute.
-    pub(super) fn resolve(&self, typed: &str) -> Result<Place, FileRefusal> {
+    pub(crate) fn resolve(&self, typed: &str) -> Result<Place, FileRefusal> {
         let bad = |problem: &str| FileRefusal::Path { path: clipped(typed), problem: problem.to_owned() };
         let outside = || FileRefusal::Outside {
             adapter: self.adapter.clone(),
@@ -84,7 +92,7 @@ impl Root {
     }
 
     /// Opens the folder that a place is in, and returns the name that it has there.
-    pub(super) fn parent<'p>(&self, place: &'p Place, make: bool) -> io::Result<(Dir, &'p OsStr)> {
+    pub(crate) fn parent<'p>(&self, place: &'p Place, make: bool) -> io::Result<(Dir, &'p OsStr)> {
         let path = Path::new(&place.inside);
         let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
         let mut dir = self.dir.try_clone()?;
@@ -101,7 +109,7 @@ impl Root {
     }
 
     /// Opens a folder itself.
-    pub(super) fn folder(&self, place: &Place) -> io::Result<Dir> {
+    pub(crate) fn folder(&self, place: &Place) -> io::Result<Dir> {
         if place.inside.is_empty() {
             return self.dir.try_clone();
         }
@@ -110,12 +118,17 @@ impl Root {
     }
 
     /// The path as the journal and the workspace have it.
-    pub(super) fn absolute(&self, place: &Place) -> PathBuf {
+    pub(crate) fn absolute(&self, place: &Place) -> PathBuf {
         self.path.join(&place.inside)
     }
 
+    /// What names a place in the journal.
+    pub(crate) fn url(&self, place: &Place) -> String {
+        Url::from_file_path(self.absolute(place)).map_or_else(|()| String::new(), String::from)
+    }
+
     /// Reads what is at a place: its bytes, none where nothing is there.
-    pub(super) fn bytes(&self, place: &Place) -> Result<Option<Vec<u8>>, FileRefusal> {
+    pub(crate) fn bytes(&self, place: &Place) -> Result<Option<Vec<u8>>, FileRefusal> {
         let read = || {
             let (parent, name) = self.parent(place, false)?;
             read_plain(&parent, name)
@@ -135,13 +148,13 @@ impl Root {
     }
 
     /// What is seen at a place now.
-    pub(super) fn look(&self, place: &Place) -> Result<SeenFile, FileRefusal> {
+    pub(crate) fn look(&self, place: &Place) -> Result<SeenFile, FileRefusal> {
         Ok(self.bytes(place)?.map_or(SeenFile::Absent, |bytes| SeenFile::Bytes(sha256(&bytes))))
     }
 }
 
 /// The disk's refusal, of a place.
-pub(super) fn disk(action: &'static str, place: &Place, error: &io::Error) -> FileRefusal {
+pub(crate) fn disk(action: &'static str, place: &Place, error: &io::Error) -> FileRefusal {
     FileRefusal::Disk { action, path: place.inside.clone(), problem: error.to_string() }
 }
 
@@ -198,7 +211,7 @@ impl Walk<'_> {
 }
 
 /// Why a file was not read.
-pub(super) enum Unread {
+pub(crate) enum Unread {
     Absent,
     NotPlain,
     Large(u64),
@@ -224,7 +237,7 @@ fn is_link(error: &io::Error) -> bool {
 }
 
 /// Opens a file without following a link, and without waiting for whoever writes into a pipe.
-pub(super) fn open_plain(parent: &Dir, name: &OsStr) -> Result<File, Unread> {
+pub(crate) fn open_plain(parent: &Dir, name: &OsStr) -> Result<File, Unread> {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No);
     options.custom_flags(i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default());
@@ -233,7 +246,7 @@ pub(super) fn open_plain(parent: &Dir, name: &OsStr) -> Result<File, Unread> {
 }
 
 /// Reads a whole file.
-pub(super) fn read_plain(parent: &Dir, name: &OsStr) -> Result<Vec<u8>, Unread> {
+pub(crate) fn read_plain(parent: &Dir, name: &OsStr) -> Result<Vec<u8>, Unread> {
     let file = open_plain(parent, name)?;
     let size = file.metadata()?.len();
     if size > MAX_FILE_BYTES {

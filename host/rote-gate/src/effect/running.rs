@@ -1,0 +1,192 @@
+//! A program that runs to its end, and the end of what it prints.
+//!
+//! Invariant: neither the program nor what it started in its process group outlives whoever waits for it.
+
+use std::io::{self, Read};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rote_govern::Redactor;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::sync::oneshot;
+
+/// Time between two looks at whether it has ended.
+const POLL: Duration = Duration::from_millis(20);
+/// How long what it printed is waited for once it has ended.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long a program that is asked to end may take for it.
+const GRACE: Duration = Duration::from_millis(250);
+/// Most bytes of its output that are kept, the last ones.
+const KEPT_BYTES: usize = 64 << 10;
+
+/// A program that ran.
+pub(crate) struct Ran {
+    /// How it ended; none when it was stopped because it took too long.
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) stdout: Tail,
+    pub(crate) stderr: Tail,
+}
+
+/// Runs a command in a process group of its own, at most so long. Dropping the future ends it.
+pub(crate) async fn run(mut command: Command, longest: Duration) -> io::Result<Ran> {
+    let mut running = Running::new(command.spawn()?);
+    let stdout = Pipe::of(running.child.stdout.take());
+    let stderr = Pipe::of(running.child.stderr.take());
+    let ended = running.ends_within(longest).await?;
+    if !ended {
+        running.ask();
+        running.ends_within(GRACE).await?;
+    }
+    let status = running.end()?;
+    Ok(Ran { status: ended.then_some(status), stdout: stdout.end().await, stderr: stderr.end().await })
+}
+
+/// A program that runs, with what it started: they are a process group, which is ended when nobody waits for it any more.
+struct Running {
+    child: Child,
+    /// None once it was waited for: its number may be another's then.
+    group: Option<Pid>,
+}
+
+impl Running {
+    fn new(child: Child) -> Self {
+        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        Self { child, group }
+    }
+
+    /// Waits for its end, and says whether it came.
+    async fn ends_within(&self, longest: Duration) -> io::Result<bool> {
+        let deadline = Instant::now() + longest;
+        while !self.has_ended()? {
+            if Instant::now() > deadline {
+                return Ok(false);
+            }
+            tokio::time::sleep(POLL).await;
+        }
+        Ok(true)
+    }
+
+    /// Whether the program has ended. It keeps its number, and so its group's, until [`Running::end`].
+    fn has_ended(&self) -> Result<bool, io::Error> {
+        let Some(group) = self.group else { return Ok(true) };
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        Ok(waitid(WaitId::Pid(group), look)?.is_some())
+    }
+
+    /// Asks the group to end.
+    fn ask(&self) {
+        if let Some(group) = self.group {
+            kill_process_group(group, Signal::TERM).ok();
+        }
+    }
+
+    /// Ends whatever of the group is left, and says how the program ended.
+    fn end(&mut self) -> Result<ExitStatus, io::Error> {
+        if let Some(group) = self.group.take() {
+            kill_process_group(group, Signal::KILL).ok();
+        }
+        self.child.wait()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end().ok();
+    }
+}
+
+/// What a program prints, read by a thread of its own.
+struct Pipe {
+    tail: Arc<Mutex<Tail>>,
+    end: oneshot::Receiver<()>,
+}
+
+impl Pipe {
+    fn of(stream: Option<impl Read + Send + 'static>) -> Self {
+        let tail = Arc::new(Mutex::new(Tail::default()));
+        let (ended, end) = oneshot::channel();
+        let printed = Arc::clone(&tail);
+        if let Some(stream) = stream {
+            thread::spawn(move || {
+                read(stream, &printed);
+                ended.send(()).ok();
+            });
+        }
+        Self { tail, end }
+    }
+
+    /// What was printed. Whoever left the group may hold the pipe for ever.
+    async fn end(self) -> Tail {
+        tokio::time::timeout(LAST_WORDS, self.end).await.ok();
+        std::mem::take(&mut *self.tail.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The last part of what a program printed.
+#[derive(Default)]
+pub(crate) struct Tail {
+    bytes: Vec<u8>,
+    /// Something stood before.
+    pub(crate) was_cut: bool,
+}
+
+impl Tail {
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() > 4 * KEPT_BYTES {
+            self.bytes.drain(..self.bytes.len() - 2 * KEPT_BYTES);
+            self.was_cut = true;
+        }
+    }
+
+    /// What is kept of it. It is masked before it is cut, and twice as much is masked: what was cut off before that may
+    /// have left half of a secret at the beginning, which does not stay.
+    pub(crate) fn masked(&self, redactor: &Redactor) -> String {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let masked = redactor.text(&text);
+        let start = masked.len().saturating_sub(KEPT_BYTES).max(if self.was_cut { KEPT_BYTES } else { 0 });
+        masked[masked.ceil_char_boundary(start)..].to_owned()
+    }
+}
+
+/// Reads to the end.
+pub(crate) fn read(mut stream: impl Read, tail: &Mutex<Tail>) {
+    let mut buffer = [0; 8 << 10];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(count @ 1..) => tail.lock().unwrap_or_else(PoisonError::into_inner).push(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            _ => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rote_govern::Secret;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_over_the_cut_leaves_no_half_of_itself() {
+        let secret = "s3cr3t-".repeat(4);
+        let redactor = Redactor::new([Secret::new("TOKEN", secret.clone())]);
+        for printed in [3, 6] {
+            for shift in 0..secret.len() + 2 {
+                let mut tail = Tail::default();
+                let rest = secret.len().next_multiple_of(2) + shift;
+                for _ in 0..printed * KEPT_BYTES / secret.len() {
+                    tail.push(secret.as_bytes());
+                }
+                tail.push("é".repeat(KEPT_BYTES / 2 - rest).as_bytes());
+                let kept = tail.masked(&redactor);
+                assert!(kept.len() <= KEPT_BYTES && !kept.contains("3cr3"), "{printed} {shift}");
+            }
+        }
+        let mut all = Tail::default();
+        all.push(b"error: no such file");
+        assert_eq!(all.masked(&redactor), "error: no such file");
+    }
+}
