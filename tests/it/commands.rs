@@ -54,7 +54,7 @@ impl Shell {
         let listed = self.0.data(&["ls"]);
         let id = listed["responses"].as_array().unwrap().last().unwrap()["id"].clone();
         let answer = self.0.rote(&[&format!("@{id}"), "."]);
-        serde_json::from_str(&answer.stdout).unwrap_or_else(|_| panic!("{answer}"))
+        serde_json::from_str(&answer.stdout).unwrap()
     }
 }
 

@@ -179,10 +179,7 @@ impl Package {
             policies: None,
             seal: None,
         };
-        let mut policy = match document.builtin {
-            Some(one) => Policy::parse(one.policy.as_bytes(), one.name)?,
-            None => Policy::default(),
-        };
+        let mut policy = first_policy(document)?;
         let typed = base.as_ref().filter(|_| options.base_url.is_some());
         let typed = typed.into_iter().chain(options.servers.iter().filter_map(ServerWord::to));
         let granted: Vec<AllowedRange> = typed.filter_map(grant).collect();
@@ -256,6 +253,14 @@ impl Package {
             other => other.into(),
         })
     }
+}
+
+/// What the policies of a new adapter say.
+fn first_policy(document: &Document) -> Result<Policy, AdapterError> {
+    Ok(match document.builtin {
+        Some(one) => Policy::parse(one.policy.as_bytes(), one.name)?,
+        None => Policy::default(),
+    })
 }
 
 /// Where requests go: what a person typed, else the first absolute server of the description.

@@ -175,9 +175,13 @@ fn question(plan: &AdapterPlan) -> String {
     let bound: Vec<&str> = made.bound.iter().take(MAX_HOSTS).map(String::as_str).collect();
     let rest = more(made.bound.len(), MAX_HOSTS).unwrap_or_default();
     let bind = plan.binds().map(|name| format!("let it send `{name}` to {}{rest}", bound.join(", ")));
-    let works = |folder: PathBuf| match plan.runs_programs() {
-        true => format!("let its tools run programs in `{}`, which reach all that you do", folder.display()),
-        false => format!("let its tools read and change the files in `{}`", folder.display()),
+    let works = |folder: PathBuf| {
+        let folder = folder.display();
+        if plan.runs_programs() {
+            format!("let its tools run programs in `{folder}`, which reach all that you do")
+        } else {
+            format!("let its tools read and change the files in `{folder}`")
+        }
     };
     let files = plan.folder().map(works);
     lines.push(format!("{}?", replace.into_iter().chain(bind).chain(files).collect::<Vec<_>>().join(", and ")));
