@@ -66,7 +66,7 @@ impl SpecLocation {
         if let Some(name) = text.strip_prefix(BUILTIN) {
             return BUILTINS.iter().find(|one| one.name == name).map(Self::Builtin).ok_or_else(|| {
                 let names: Vec<String> = BUILTINS.iter().map(|one| format!("`{BUILTIN}{}`", one.name)).collect();
-                let reason = format!("rote has {}", names.join(", "));
+                let reason = format!("there are {}", names.join(", "));
                 AdapterError::NoDescription { location: text.to_owned(), reason }
             });
         }
