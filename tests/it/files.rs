@@ -488,3 +488,30 @@ fn a_flow_reads_what_it_changes() {
     assert_eq!(folder.0.rote(&["run", "bump"]).code, 7);
     assert_eq!(fs::read_dir(folder.path("other")).unwrap().count(), 0);
 }
+
+/// Agents with homes of their own write one trace: neither loses the lines of the other.
+#[test]
+fn two_homes_write_one_trace() {
+    let folder = Folder::in_project();
+    let other = folder.path("../other-home").display().to_string();
+    let there = |words: &[&str]| {
+        let run = folder.0.invocation(words).env("ROTE_HOME", &other).run();
+        assert_eq!(run.code, 0, "{run}");
+    };
+    there(&["adapter", "new", "fs", "builtin:fs", "--root", ".", "--yes"]);
+    there(&["init", "w"]);
+    there(&["intent", "select", "INT-001"]);
+    for n in 0..3 {
+        let path = format!("path=src/{n}");
+        folder.done(&["write_to_file", &format!("{path}-here"), "content=x"]);
+        there(&["call", "fs", "write_to_file", &format!("{path}-there"), "content=x"]);
+    }
+    let paths = || -> Vec<String> {
+        folder.trace().iter().map(|line| line["files"][0]["path"].as_str().unwrap().to_owned()).collect()
+    };
+    let expected = ["src/0-here", "src/0-there", "src/1-here", "src/1-there", "src/2-here", "src/2-there"];
+    assert_eq!(paths(), expected);
+    let rebuilt = folder.0.rote(&["audit", "rebuild"]);
+    assert!(rebuilt.code == 0 && rebuilt.to_string().contains("3 lines that this journal does not know"), "{rebuilt}");
+    assert_eq!(paths(), expected);
+}

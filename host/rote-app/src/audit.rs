@@ -1,7 +1,7 @@
 //! The journal: read, checked, projected again.
 
 use jiff::Timestamp;
-use rote_gate::OpenTask;
+use rote_gate::{OpenTask, RebuildReport};
 use rote_home::{Journal, OpenDifference, Restarted, VerifyReport};
 use rote_types::{EffectId, ErrorKind};
 use serde::Serialize;
@@ -48,6 +48,8 @@ pub struct Rebuilt {
     pub files: usize,
     /// Lines in them.
     pub lines: usize,
+    /// Lines in traces of projects that another home wrote, or that somebody made up: this journal does not know them.
+    pub others: usize,
     /// Files that did not say what the journal says.
     pub changed: Vec<String>,
     /// Rows of what is open (runs, writes of flows) that did not say what its events say.
@@ -112,7 +114,8 @@ impl Session {
         intact(&journal)?;
         let report = self.host.gate()?.rebuild()?;
         let (missing, added) = journal.mend_open()?.counts();
-        Ok(Rebuilt { files: report.files, lines: report.lines, changed: report.changed, open_rows: missing + added })
+        let RebuildReport { files, lines, others, changed } = report;
+        Ok(Rebuilt { files, lines, others, changed, open_rows: missing + added })
     }
 }
 

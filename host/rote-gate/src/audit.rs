@@ -16,6 +16,8 @@ pub struct RebuildReport {
     pub files: usize,
     /// Their lines.
     pub lines: usize,
+    /// Lines in traces of projects that another home wrote, which stay.
+    pub others: usize,
     /// Logs that were not what the journal says, and now are.
     pub changed: Vec<String>,
 }
@@ -34,7 +36,7 @@ impl Gate {
         let dirs: Vec<_> = adapters.iter().map(|adapter| (adapter, home.adapter_logs_dir(adapter))).collect();
         let locks = dirs.iter().map(|(_, dir)| lock_log(dir)).collect::<Result<Vec<_>, _>>()?;
         let mut logs = logs_of(journal, None)?;
-        let mut report = RebuildReport { files: 0, lines: 0, changed: Vec::new() };
+        let mut report = RebuildReport { files: 0, lines: 0, others: 0, changed: Vec::new() };
         for (adapter, dir) in &dirs {
             let own = logs.remove(*adapter).unwrap_or_default();
             report.files += own.len();
@@ -44,10 +46,11 @@ impl Gate {
             write_nonces(home, journal, adapter, self.parts.clock.now())?;
         }
         drop(locks);
-        let (files, lines, changed) = trace::rebuild(home, journal)?;
-        report.files += files;
-        report.lines += lines;
-        report.changed.extend(changed.iter().map(|path| path.display().to_string()));
+        let traces = trace::rebuild(home, journal)?;
+        report.files += traces.files;
+        report.lines += traces.lines;
+        report.others = traces.others;
+        report.changed.extend(traces.changed.iter().map(|path| path.display().to_string()));
         Ok(report)
     }
 

@@ -401,8 +401,9 @@ pub(crate) fn owned(
             said.into_iter().max_by_key(|(verdict, _)| *verdict).unwrap_or_default()
         }
         Some(Effect::Command(command)) => covers(About::Program(command.words().unwrap_or_default()))?,
-        Some(Effect::Process(_)) | None if tool.name == command::TOOL => covers(About::SomeProgram)?,
-        Some(Effect::Process(_)) | None if adapter.spec_type == SpecType::Builtin => covers(About::SomeFile)?,
+        Some(Effect::Process(_)) | None if adapter.spec_type == SpecType::Builtin => {
+            covers(if tool.name == command::TOOL { About::SomeProgram } else { About::SomeFile })?
+        }
         Some(Effect::Process(_)) | None => covers(About::SomeRequest)?,
     };
     Ok(Some(said))

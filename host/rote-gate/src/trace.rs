@@ -1,12 +1,14 @@
 //! `.orchestration/agent_trace.jsonl` of a project, a projection of the journal: one line for each write there, denied ones too.
 //!
 //! Invariants: the journal is the truth, and the file is caught up with it, in its order; a file that is not as it was left is
-//! made again, byte for byte; what a write did is in the journal before, so that nothing is lost where the file cannot be written.
+//! made again, byte for byte, with the lines that another home wrote where they stand by their time; what a write did is in the
+//! journal before, so that nothing is lost where the file cannot be written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use rote_govern::audit::JournalLine;
 use rote_govern::intent::{IntentRefusal, MutationClass};
 use rote_govern::trace::{TraceLine, trace_line};
@@ -27,6 +29,8 @@ const WAIT: Duration = Duration::from_secs(10);
 const PAGE: usize = 10_000;
 /// Most bytes of a small file that is read: where a trace ends, and what git has checked out.
 const MAX_SMALL: u64 = 4 << 10;
+/// Most bytes of a trace that is made again.
+const MAX_TRACE: u64 = 1 << 30;
 /// Most bytes of git's list of references.
 const MAX_REFERENCES: u64 = 4 << 20;
 
@@ -114,8 +118,9 @@ pub(crate) fn catch_up(home: &Home, journal: &Journal, project: &str) -> Result<
         Some(end) if end.seq > newest => 0,
         Some(end) if end.bytes == length => end.seq,
         _ => {
-            let lines = lines_of(journal, Some(project))?.remove(project).unwrap_or_default();
-            write_atomic(&path, lines.as_bytes(), FileMode::Shared)?;
+            let own = lines_of(journal, Some(project))?.remove(project).unwrap_or_default();
+            let (text, _) = merged(own, &known(&path)?);
+            write_atomic(&path, text.as_bytes(), FileMode::Shared)?;
             return put_end(&kept, newest, &path);
         }
     };
@@ -129,40 +134,92 @@ pub(crate) fn catch_up(home: &Home, journal: &Journal, project: &str) -> Result<
     put_end(&kept, next - 1, &path)
 }
 
-/// Makes the traces of all projects again that are still there; returns those that were otherwise, with all files and lines.
-pub(crate) fn rebuild(home: &Home, journal: &Journal) -> Result<(usize, usize, Vec<PathBuf>), HomeError> {
+/// What making the traces again did.
+#[derive(Debug, Default)]
+pub(crate) struct Remade {
+    pub(crate) files: usize,
+    pub(crate) lines: usize,
+    /// Lines that this journal does not know, which stay.
+    pub(crate) others: usize,
+    /// Those that were otherwise.
+    pub(crate) changed: Vec<PathBuf>,
+}
+
+/// Makes the traces of all projects again that are still there.
+pub(crate) fn rebuild(home: &Home, journal: &Journal) -> Result<Remade, HomeError> {
     let _lock = lock(&home.traces_lock(), WAIT)?;
     let newest = journal.tail(1)?.last().map_or(0, |event| event.seq);
-    let (mut files, mut count, mut changed) = (0, 0, Vec::new());
-    for (project, lines) in lines_of(journal, None)? {
+    let mut remade = Remade::default();
+    for (project, own) in lines_of(journal, None)? {
         let path = Path::new(&project).join(FILE);
         if !path.parent().is_some_and(Path::is_dir) {
             continue;
         }
-        files += 1;
-        count += lines.lines().count();
-        let bound = u64::try_from(lines.len()).unwrap_or(u64::MAX);
-        if !read_capped(&path, bound).is_ok_and(|known| known == lines.as_bytes()) {
-            write_atomic(&path, lines.as_bytes(), FileMode::Shared)?;
-            changed.push(path.clone());
+        remade.files += 1;
+        remade.lines += own.len();
+        let before = known(&path)?;
+        let (text, others) = merged(own, &before);
+        remade.others += others;
+        if before != text {
+            write_atomic(&path, text.as_bytes(), FileMode::Shared)?;
+            remade.changed.push(path.clone());
         }
         put_end(&end_file(home, &project), newest, &path)?;
     }
-    Ok((files, count, changed))
+    Ok(remade)
+}
+
+/// What a trace has now; nothing where there is none.
+fn known(path: &Path) -> Result<String, HomeError> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_file() => Ok(String::from_utf8_lossy(&read_capped(path, MAX_TRACE)?).into_owned()),
+        Ok(_) => Err(HomeError::Invalid { what: path.display().to_string(), reason: "it is not a plain file" }),
+        Err(_) => Ok(String::new()),
+    }
+}
+
+/// The lines of this journal with those of another home that a file has, in the order of their times, and how many of those there are.
+/// What is not a line of a trace goes.
+fn merged(own: Vec<String>, file: &str) -> (String, usize) {
+    let head = |line: &str| serde_json::from_str::<Head>(line).ok();
+    let ids: BTreeSet<String> = own.iter().filter_map(|line| head(line)).map(|head| head.id).collect();
+    let others = file.lines().filter_map(|line| Some((head(line)?, line)));
+    let others: Vec<_> = others.filter(|(head, _)| !ids.contains(&head.id)).collect();
+    let count = others.len();
+    let mut waiting = others.into_iter().peekable();
+    let mut text = String::new();
+    let mut put = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
+    };
+    for line in &own {
+        let at = head(line).map(|head| head.timestamp);
+        while let Some((_, other)) = waiting.next_if(|(other, _)| Some(other.timestamp) < at) {
+            put(other);
+        }
+        put(line);
+    }
+    waiting.for_each(|(_, other)| put(other));
+    (text, count)
+}
+
+/// What tells a line of a trace from others.
+#[derive(Deserialize)]
+struct Head {
+    id: String,
+    timestamp: Timestamp,
 }
 
 /// All lines of traces, by project.
-fn lines_of(journal: &Journal, only: Option<&str>) -> Result<BTreeMap<String, String>, HomeError> {
-    let mut all: BTreeMap<String, String> = BTreeMap::new();
+fn lines_of(journal: &Journal, only: Option<&str>) -> Result<BTreeMap<String, Vec<String>>, HomeError> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut next = 1;
     loop {
         let events = journal.read(next, PAGE)?;
         let Some(last) = events.last() else { return Ok(all) };
         next = last.seq + 1;
         for TraceLine { project, line } in own(&events, only) {
-            let lines = all.entry(project).or_default();
-            lines.push_str(&line);
-            lines.push('\n');
+            all.entry(project).or_default().push(line);
         }
     }
 }
@@ -219,6 +276,19 @@ fn commit(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_another_home_stay_where_their_time_is() {
+        let line = |id: &str, at: &str| format!(r#"{{"id":"{id}","timestamp":"2026-01-01T00:00:{at}Z"}}"#);
+        let own = vec![line("a", "01"), line("c", "03.25")];
+        let file = [line("x", "02"), line("a", "00"), "half {".to_owned(), line("y", "03.3")].join("\n");
+        let (text, others) = merged(own.clone(), &file);
+        let ids = |text: &str| text.lines().map(|line| line[7..8].to_owned()).collect::<String>();
+        assert_eq!((ids(&text).as_str(), others), ("axcy", 2));
+        // It is the same once more, and the same as without a file where there are no others.
+        assert_eq!(merged(own.clone(), &text).0, text);
+        assert_eq!(ids(&merged(own, "").0), "ac");
+    }
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test writes git's files")]

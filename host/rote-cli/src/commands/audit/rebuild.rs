@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::render::units::plural;
 use crate::ui::Report;
 
-/// Write the audit files below `adapters/*/logs/` again from the journal, and its tables of what is open
+/// Write the audit files below `adapters/*/logs/` and the traces of projects again from the journal, and its tables of what is open
 #[derive(Debug, Args)]
 pub struct Rebuild {}
 
@@ -16,8 +16,11 @@ impl Rebuild {
         let done = context.session()?.audit_rebuild()?;
         let changed: Vec<String> = done.changed.iter().map(|file| format!("  did not say the same: {file}")).collect();
         let head = format!("rebuilt {} with {}", plural(done.files, "file"), plural(done.lines, "line"));
+        let others = (done.others > 0).then(|| {
+            format!("  traces of projects have {} that this journal does not know", plural(done.others, "line"))
+        });
         let open = (done.open_rows > 0)
             .then(|| format!("  what is open of runs differed in {}", plural(done.open_rows, "row")));
-        Ok(Report::new(&done, [vec![head], changed, open.into_iter().collect()].concat().join("\n")))
+        Ok(Report::new(&done, [vec![head], changed, others.into_iter().chain(open).collect()].concat().join("\n")))
     }
 }
