@@ -12,8 +12,8 @@ use rote_govern::Redactor;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::sync::oneshot;
 
-/// Time between two looks at whether it has ended.
-const POLL: Duration = Duration::from_millis(20);
+/// Times between two looks at whether it has ended: the first, and the longest.
+const POLL: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
 /// How long what it printed is waited for once it has ended.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How long a program that is asked to end may take for it.
@@ -59,11 +59,13 @@ impl Running {
     /// Waits for its end, and says whether it came.
     async fn ends_within(&self, longest: Duration) -> io::Result<bool> {
         let deadline = Instant::now() + longest;
+        let mut pause = POLL.0;
         while !self.has_ended()? {
             if Instant::now() > deadline {
                 return Ok(false);
             }
-            tokio::time::sleep(POLL).await;
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(POLL.1);
         }
         Ok(true)
     }
