@@ -216,6 +216,35 @@ fn of_two_agents_one_writes() {
     assert!(written == "one" || written == "two", "{written}");
 }
 
+/// The same of agents with homes of their own.
+#[test]
+fn of_two_agents_with_homes_of_their_own_one_writes() {
+    let folder = Folder::new();
+    let homes: Vec<String> = (0..2).map(|n| folder.path(&format!("../home{n}")).display().to_string()).collect();
+    let rote = |home: &str, words: &[&str]| folder.0.invocation(words).env("ROTE_HOME", home).run();
+    for home in &homes {
+        for words in [&["adapter", "new", "fs", "builtin:fs", "--root", ".", "--yes"][..], &["init", "w"]] {
+            assert_eq!(rote(home, words).code, 0);
+        }
+    }
+    for round in 0..5 {
+        for home in &homes {
+            assert_eq!(rote(home, &["call", "fs", "read_file", "path=src/a.rs"]).code, 0);
+        }
+        let write = |n: usize| {
+            let content = format!("content={round} {n}");
+            rote(&homes[n], &["call", "fs", "write_to_file", "path=src/a.rs", &content])
+        };
+        let (one, two) = std::thread::scope(|scope| {
+            let one = scope.spawn(|| write(0));
+            (write(1), one.join().unwrap())
+        });
+        let mut codes = [one.code, two.code];
+        codes.sort_unstable();
+        assert_eq!(codes, [0, 10], "{one}{two}");
+    }
+}
+
 #[test]
 fn deleting_asks_and_the_question_names_the_file() {
     let folder = Folder::in_project();

@@ -35,7 +35,7 @@ pub use journal::{
 pub use key::{existing_host_key, host_key, host_key_after};
 pub use keyed::{is_marked, mark};
 pub use layout::Home;
-pub use lock::{LockGuard, lock};
+pub use lock::{LockGuard, hold, lock};
 pub use room::tree_bytes;
 pub use staged::{Staged, discard_dir, remove_dir, sweep_staging};
 pub use stamp::Stamp;

@@ -37,6 +37,14 @@ pub fn lock(path: &Path, timeout: Duration) -> Result<LockGuard, HomeError> {
         .custom_flags(no_follow())
         .open(path)
         .map_err(|source| HomeError::io("open the lock", path, source))?;
+    hold(file, path, timeout)
+}
+
+/// Holds an open file or folder itself, waiting for at most `timeout`; `path` stands in messages.
+///
+/// # Errors
+/// As [`lock`].
+pub fn hold(file: File, path: &Path, timeout: Duration) -> Result<LockGuard, HomeError> {
     flock_within(&file, path, timeout)?;
     Ok(LockGuard { _file: file })
 }

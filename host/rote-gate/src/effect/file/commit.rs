@@ -10,9 +10,11 @@ use std::time::Duration;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, OpenOptions};
 use rote_govern::intent::MutationClass;
-use rote_home::{Home, HomeError, LockGuard, lock};
+use rote_home::{Home, HomeError, LockGuard, hold, lock};
 use rote_types::{Sha256Digest, sha256};
 use rote_workspace::SeenFile;
+use rustix::fs::{RenameFlags, renameat_with};
+use rustix::io::Errno;
 use serde_json::json;
 
 use super::Changed;
@@ -45,6 +47,7 @@ impl Commit<'_> {
             _ => None,
         };
         let _locks = self.locks(to)?;
+        let _folder = self.hold_folder()?;
         let before = self.root.bytes(self.place)?;
         let found = before.as_deref().map_or(SeenFile::Absent, |bytes| SeenFile::Bytes(sha256(bytes)));
         if found != self.expected {
@@ -80,17 +83,24 @@ impl Commit<'_> {
         let mut numbers: Vec<u8> = [Some(self.place), to].into_iter().flatten().map(number).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let take = |number| {
-            lock(&self.home.files_lock(number), WAIT).map_err(|error| match error {
-                HomeError::Busy { .. } => FileRefusal::Busy { path: self.place.inside.clone() },
-                other => FileRefusal::Disk {
-                    action: "lock",
-                    path: self.place.inside.clone(),
-                    problem: rote_types::with_causes(&other),
-                },
-            })
-        };
+        let take = |number| lock(&self.home.files_lock(number), WAIT).map_err(|error| self.not_locked(&error));
         numbers.into_iter().map(take).collect()
+    }
+
+    /// Holds the folder that the file is in, for the processes of other homes; none where it is not there yet.
+    fn hold_folder(&self) -> Result<Option<LockGuard>, FileRefusal> {
+        let opened = self.root.parent(self.place, false).and_then(|(parent, _)| parent.open("."));
+        let Ok(folder) = opened else { return Ok(None) };
+        let held = hold(folder.into_std(), &self.root.absolute(self.place), WAIT);
+        held.map(Some).map_err(|error| self.not_locked(&error))
+    }
+
+    fn not_locked(&self, error: &HomeError) -> FileRefusal {
+        let path = self.place.inside.clone();
+        match error {
+            HomeError::Busy { .. } => FileRefusal::Busy { path },
+            other => FileRefusal::Disk { action: "lock", path, problem: rote_types::with_causes(other) },
+        }
     }
 
     fn write(&self, content: &[u8], before: Option<&[u8]>) -> Result<(Answered, Vec<Changed>), FileRefusal> {
@@ -121,6 +131,9 @@ impl Commit<'_> {
                 ));
             }
         }
+        // Looked at before it is made: a short text in many places may become a long one.
+        let bytes = before.len() - count * old.len() + count.saturating_mul(new.len());
+        self.fits(bytes)?;
         let edited = text.replace(old, new);
         let digest = self.replace(edited.as_bytes(), false)?;
         let mut said = self.said(200, digest, edited.len());
@@ -149,10 +162,10 @@ impl Commit<'_> {
                 return Ok(false);
             }
             self.departure.leave();
-            parent.rename(name, &target, new)?;
+            let is_moved = move_new(&parent, name, &target, new)?;
             synced(&target);
             synced(&parent);
-            Ok(true)
+            Ok(is_moved)
         };
         if !rename().map_err(|error: io::Error| disk("move", self.place, &error))? {
             return Ok((Answered::problem(409, format!("`{}` is there already", to.inside)), Vec::new()));
@@ -184,12 +197,18 @@ impl Commit<'_> {
         Answered { status, body: json!({ "path": self.place.inside, "sha256": digest, "bytes": bytes }) }
     }
 
+    /// Whether a file may have so many bytes.
+    fn fits(&self, bytes: usize) -> Result<(), FileRefusal> {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        if bytes <= MAX_FILE_BYTES {
+            return Ok(());
+        }
+        Err(FileRefusal::Large { path: self.place.inside.clone(), bytes, limit: MAX_FILE_BYTES })
+    }
+
     /// Puts a whole file where one is, or where none is.
     fn replace(&self, content: &[u8], is_new: bool) -> Result<Sha256Digest, FileRefusal> {
-        let bytes = u64::try_from(content.len()).unwrap_or(u64::MAX);
-        if bytes > MAX_FILE_BYTES {
-            return Err(FileRefusal::Large { path: self.place.inside.clone(), bytes, limit: MAX_FILE_BYTES });
-        }
+        self.fits(content.len())?;
         let digest = sha256(content);
         // One name for each path, so that what a killed process left goes with the next change.
         let path = sha256(self.root.absolute(self.place).as_os_str().as_encoded_bytes());
@@ -248,6 +267,17 @@ fn put_new(parent: &Dir, temporary: &str, name: &OsStr) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(_) if parent.symlink_metadata(name).is_ok() => Ok(false),
         Err(_) => parent.rename(temporary, parent, name).map(|()| true),
+    }
+}
+
+/// Gives a file another name where none is; false where one came meanwhile. A file system that cannot look and move in one step
+/// looks first.
+fn move_new(from: &Dir, name: &OsStr, to: &Dir, new: &OsStr) -> io::Result<bool> {
+    match renameat_with(from, name, to, new, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) => Ok(false),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => from.rename(name, to, new).map(|()| true),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -9,13 +9,17 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 /// Longest time of a comparison; what is behind it then counts as new.
 const LONGEST: Duration = Duration::from_millis(200);
+/// Most lines of a file that is compared; all of a longer one count as new.
+const MAX_LINES: usize = 100_000;
 /// Most ranges; more are one.
 const MAX_RANGES: usize = 1_000;
 
 /// The lines that are new: all of a new file, none of what is not text.
 pub(super) fn ranges(before: Option<&[u8]>, after: &[u8]) -> Vec<LineRange> {
     let Ok(new) = std::str::from_utf8(after) else { return Vec::new() };
-    let Some(old) = before.and_then(|old| std::str::from_utf8(old).ok()) else {
+    let is_short = |text: &&str| text.lines().nth(MAX_LINES).is_none();
+    let old = before.and_then(|old| std::str::from_utf8(old).ok());
+    let Some(old) = old.filter(is_short).filter(|_| is_short(&new)) else {
         return LineRange::whole(new).into_iter().collect();
     };
     let (old, new_lines): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());

@@ -211,6 +211,10 @@ fn edits_need_a_text_that_stands_there_once() {
     assert_eq!((said.status, &said.body["replaced"]), (200, &json!(2)));
     assert_eq!(edit("0ne", "1", false).status, 200);
     assert_eq!(folder.text("a/file"), "1\ntw0\n");
+    // What would become too long is not made.
+    fs::write(folder.root.join("many"), "a".repeat(1 << 20)).unwrap();
+    let long = json!({ "path": "many", "old_text": "a", "new_text": "b".repeat(1 << 20), "replace_all": true });
+    assert_eq!(code(folder.change("edit_file", long)), "limit");
     let gone = json!({ "path": "none", "old_text": "a", "new_text": "b" });
     assert_eq!(folder.change("edit_file", gone).unwrap().status, 404);
 }
