@@ -123,6 +123,7 @@ impl Session {
             "hosts": hosts.iter().take(MAX_HOSTS).collect::<Vec<_>>(),
             "hosts_total": hosts.len(),
             "granted": report.granted,
+            "binds": binds.as_ref().map(|name| json!({ "name": name, "origins": report.bound })),
         });
         let report = self.change(change, consent, object, || Ok(adapters.install(plan.prepared)?))?;
         if let Some(name) = binds {
@@ -130,7 +131,7 @@ impl Session {
             let object = json!({ "name": name, "adapter": id, "origins": report.bound });
             let binding = Binding { adapter: id, origins: report.bound.clone() };
             let bind = || Ok(vault.bind(&name, &binding, self.host.now())?);
-            self.change(Change::TokenBound, consent, object, bind)?;
+            self.change_within(Change::TokenBound, consent, object, bind)?;
         }
         Ok(report)
     }

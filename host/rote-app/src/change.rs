@@ -4,9 +4,11 @@
 //! change, never a change without an event; a change that failed after its event is followed by `change.failed`; no
 //! value of a credential is in either.
 
+use jiff::Timestamp;
+use rote_approval::ApprovalId;
 use rote_govern::audit::Word;
 use rote_home::{Durability, NewEvent};
-use rote_types::event;
+use rote_types::{ErrorKind, event};
 use serde_json::{Map, Value, json};
 
 use crate::{AppError, Host, Session};
@@ -18,6 +20,8 @@ pub enum Consent {
     Attended,
     /// Nobody was asked: a flag said yes.
     Unattended,
+    /// Nothing is asked: the change gives nothing that a person had not given.
+    Unasked,
 }
 
 impl Consent {
@@ -50,7 +54,7 @@ pub(crate) enum Change {
 
 impl Change {
     /// The kind of its event.
-    fn kind(self) -> &'static str {
+    pub(crate) fn kind(self) -> &'static str {
         match self {
             Self::TokenSet => event::TOKEN_SET,
             Self::TokenBound => event::TOKEN_BOUND,
@@ -67,6 +71,19 @@ impl Change {
             Self::FlowUnblessed => event::FLOW_UNBLESSED,
             Self::FlowRemoved => event::FLOW_REMOVED,
             Self::FlowRepinned => event::FLOW_REPINNED,
+        }
+    }
+
+    /// Whether it only takes away, so that no signature is needed for it.
+    fn only_takes_away(self) -> bool {
+        matches!(self, Self::FlowUnblessed)
+    }
+
+    /// What of it is another each time that it is asked for, so that nobody can sign it beforehand; what it comes from stands beside it.
+    pub(crate) fn of_the_moment(self) -> &'static [&'static str] {
+        match self {
+            Self::FlowBlessed => &["blessing", "expires_at"],
+            _ => &[],
         }
     }
 
@@ -91,25 +108,43 @@ impl Session {
         object: Value,
         make: impl FnOnce() -> Result<T, AppError>,
     ) -> Result<T, AppError> {
-        self.host.change(&self.word(consent), change, object, make)
+        let needs_signature = consent != Consent::Unasked && !change.only_takes_away();
+        let approval = if needs_signature { self.signed_for(change, &object)? } else { None };
+        self.host.change(&self.word(consent), change, (object, approval), make)
+    }
+
+    /// As [`Session::change`], of what somebody signed as part of another change.
+    pub(crate) fn change_within<T>(
+        &self,
+        change: Change,
+        consent: Consent,
+        object: Value,
+        make: impl FnOnce() -> Result<T, AppError>,
+    ) -> Result<T, AppError> {
+        self.host.change(&self.word(consent), change, (object, None), make)
     }
 }
 
 impl Host {
-    /// Writes a change down, then makes it. `object` says what is changed, as an object without secrets.
+    /// Writes a change down, then makes it. The object says what is changed, without secrets; the approval is used up by it.
     pub(crate) fn change<T>(
         &self,
         word: &Word,
         change: Change,
-        object: Value,
+        (object, approval): (Value, Option<(ApprovalId, Timestamp)>),
         make: impl FnOnce() -> Result<T, AppError>,
     ) -> Result<T, AppError> {
-        let number = self.announce(word, change, object)?;
+        let number = self.announce(word, change, (object, approval))?;
         make().map_err(|error| self.take_back(change, number, error))
     }
 
     /// Writes down that a change is about to be made, and returns the number of the event.
-    fn announce(&self, word: &Word, change: Change, object: Value) -> Result<u64, AppError> {
+    fn announce(
+        &self,
+        word: &Word,
+        change: Change,
+        (object, approval): (Value, Option<(ApprovalId, Timestamp)>),
+    ) -> Result<u64, AppError> {
         if change.keeps_words() {
             self.refuse_secrets(&object)?;
         }
@@ -118,8 +153,22 @@ impl Host {
             Value::Object(fields) => body.extend(fields),
             other => drop(body.insert("object".to_owned(), other)),
         }
-        let event = NewEvent { kind: change.kind(), effect: None, body: Value::Object(body) };
-        let recorded = self.journal()?.append(self.now(), Durability::Disk, &[event])?;
+        let (journal, now) = (self.journal()?, self.now());
+        let recorded = match approval {
+            None => {
+                let event = NewEvent { kind: change.kind(), effect: None, body: Value::Object(body) };
+                journal.append(now, Durability::Disk, &[event])?
+            }
+            Some((id, issued)) => {
+                let id = id.to_string();
+                body.insert("approval".to_owned(), json!(id));
+                let used = json!({ "approval": id, "change": change.kind() });
+                let used = NewEvent { kind: event::APPROVAL_CONSUMED, effect: None, body: used };
+                let event = NewEvent { kind: change.kind(), effect: None, body: Value::Object(body) };
+                let appended = journal.append_approved(now, (&id, issued), &[event, used])?;
+                appended.map_err(|at| AppError::new(ErrorKind::Conflict, format!("`{id}` was used at {at}")))?
+            }
+        };
         Ok(recorded.first().map_or(0, |event| event.seq))
     }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use rote_types::Interrupt;
 
+use crate::AskPassphrase;
+
 /// The environment of one process or one test. There is no default: each field is a decision of the edge.
 #[derive(Debug, Clone)]
 pub struct HostConfig {
@@ -21,6 +23,8 @@ pub struct HostConfig {
     pub instances: Option<u32>,
     /// Stops runs of flows.
     pub interrupt: Arc<dyn Interrupt>,
+    /// Asks a person for the passphrase of the approval key.
+    pub passphrase: Arc<dyn AskPassphrase>,
 }
 
 /// What is one client's own.
@@ -32,6 +36,8 @@ pub struct SessionConfig {
     pub directory: Option<PathBuf>,
     /// The environment, from which parameters of flows are inferred, and who the client is.
     pub environment: Arc<BTreeMap<String, String>>,
+    /// The signed approvals that were presented, for the changes that they are of.
+    pub approvals: Vec<String>,
 }
 
 /// A path as seen from a directory.

@@ -21,6 +21,8 @@ impl Session {
             "blessing": permissions.id(),
             "sha256": permissions.source_sha256,
             "tools": permissions.tools.len(),
+            "permits": permissions.tools,
+            "lasts_seconds": permissions.expires_at.map(|at| at.duration_since(permissions.blessed_at).as_secs()),
             "expires_at": permissions.expires_at,
         });
         self.change(Change::FlowBlessed, consent, object, || Ok(blessings.keep_blessing(&blessed)?))?;

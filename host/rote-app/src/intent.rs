@@ -151,7 +151,7 @@ impl Session {
             }
             IntentStatus::Pending | IntentStatus::Blocked => {
                 let object = json!({ "intent": id, "status": IntentStatus::InProgress, "before": before });
-                let consent = consent.unwrap_or(Consent::Unattended);
+                let consent = consent.unwrap_or(Consent::Unasked);
                 self.edit(&project, consent, object, |intents| intents.with_status(id, IntentStatus::InProgress))?;
             }
             IntentStatus::Completed | IntentStatus::Archived => drop(intent.active(&project.path())?),
@@ -159,7 +159,7 @@ impl Session {
         let (workspace, _) = self.workspace_or_default()?;
         let selected = SelectedIntent { file: project.path(), id: id.to_owned() };
         let object = json!({ "intent": id, "path": selected.file, "workspace": workspace.name() });
-        self.change(Change::IntentSelected, consent.unwrap_or(Consent::Unattended), object, || {
+        self.change(Change::IntentSelected, Consent::Unasked, object, || {
             Ok(selected.keep(self.host.home()?, workspace.name())?)
         })?;
         let intent = IntentView::of(project.intents()?.get(id)?, Some(id));
@@ -185,7 +185,9 @@ impl Session {
             return Err(AppError::new(ErrorKind::Conflict, message).with_hint(command("rote intent ls")));
         }
         let object = json!({ "intent": id, "status": status, "before": before, "reason": reason });
-        self.edit(&project, Consent::Unattended, object, |intents| intents.with_status(&id, status))?;
+        // Whoever works for it may say that it is stuck; that it is done, a person says.
+        let consent = if status == IntentStatus::Completed { Consent::Unattended } else { Consent::Unasked };
+        self.edit(&project, consent, object, |intents| intents.with_status(&id, status))?;
         let intent = IntentView::of(project.intents()?.get(&id)?, selected.as_deref());
         Ok(IntentChanged { intent, before })
     }

@@ -26,7 +26,7 @@ impl Host {
         let present = self.adapters()?.bindings()?;
         let word = Word { by: user(&self.config().environment).to_owned(), attended: false };
         let object = json!({ "taken_over": present.keys().collect::<Vec<_>>() });
-        let taken = self.change(&word, Change::TokenBound, object, || Ok(vault.take_over(&present)?))?;
+        let taken = self.change(&word, Change::TokenBound, (object, None), || Ok(vault.take_over(&present)?))?;
         let Some(taken) = taken else { return Ok(()) };
         self.note(
             "credentials go only where they are bound to from now on; they were taken over as they are used now:",

@@ -2,12 +2,14 @@
 //! is not there: what comes through a pipe is nobody's word, and neither is what was typed before the question stood there.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use clap::Args;
-use rote_app::{AppError, Binding, Consent};
+use rote_app::{AppError, ApprovalState, Binding, Consent};
 use rote_types::{CommandLine, ErrorKind, Refusal, WantedCredential};
 use zeroize::Zeroizing;
 
+use crate::commands::{awaited, decided};
 use crate::context::Context;
 use crate::error::{CliError, Result};
 use crate::ui::Ui;
@@ -104,6 +106,41 @@ pub(crate) fn with_bindings<T>(
         }
         asked.extend(wanted);
     }
+}
+
+/// Gets the signature that a call was refused for: waits for it where that was asked for, or asks a person at the terminal. Returns
+/// what is to be presented with the call; none where the refusal is another one or stands.
+///
+/// # Errors
+/// Denied where a person says no; what stands in the way of asking.
+pub(crate) fn signed_now(
+    context: &Context,
+    ui: &mut Ui<'_>,
+    error: &CliError,
+    wait: Option<Duration>,
+) -> Result<Option<String>> {
+    let CliError::App(refused) = error else { return Ok(None) };
+    let Some(Refusal::Confirmation { token: id, .. }) = refused.refusal.as_deref() else { return Ok(None) };
+    let session = context.session()?;
+    // A confirm token is presented as it is.
+    let Ok(view) = session.approval(id) else { return Ok(None) };
+    if let Some(most) = wait {
+        return Ok(awaited(context, ui, id, most)?.then(|| id.clone()));
+    }
+    let passphrases = context.passphrases();
+    if !passphrases.has_terminal() || view.state != ApprovalState::Waiting {
+        return Ok(None);
+    }
+    if let Some(reason) = decided(context, ui, &view)? {
+        let reason = Some(reason).filter(|reason| !reason.is_empty());
+        session.deny(std::slice::from_ref(id), reason.as_deref())?;
+        let said = reason.map_or_else(|| ".".to_owned(), |reason| format!(": {reason}"));
+        return Err(AppError::new(ErrorKind::Denied, format!("User denied this action{said}")).into());
+    }
+    let typed = || passphrases.typed("passphrase of the approval key (not shown):");
+    let Some(passphrase) = passphrases.of_environment().or_else(typed) else { return Ok(None) };
+    session.approve(std::slice::from_ref(id), &passphrase)?;
+    Ok(Some(id.clone()))
 }
 
 /// What is asked before an adapter may send a credential.

@@ -1,6 +1,7 @@
 //! All commands: one module per verb, each with an `Args` struct whose documentation is the help text.
 
 mod adapter;
+mod approve;
 mod audit;
 mod batch;
 mod bench;
@@ -38,6 +39,7 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use clap::{Args, Parser, Subcommand};
+pub(crate) use approve::{awaited, decided};
 pub(crate) use screen::line;
 
 use crate::context::Context;
@@ -68,6 +70,9 @@ pub struct Global {
     /// last `rote init`]
     #[arg(short, long, global = true, value_name = "NAME")]
     pub workspace: Option<String>,
+    /// A request that a person has signed, for the change that the command makes; repeat it for more
+    #[arg(long, global = true, value_name = "ID")]
+    pub approval: Vec<String>,
     /// Answer with one JSON envelope on stdout, errors included
     #[arg(long, global = true)]
     pub json: bool,
@@ -109,6 +114,8 @@ pub enum Command {
     Doubts(doubts::Doubts),
     #[command(subcommand)]
     Intent(intent::Intent),
+    #[command(subcommand)]
+    Approve(approve::Approve),
     #[command(subcommand)]
     Flow(flow::Flow),
     Run(run::Run),
@@ -166,6 +173,7 @@ impl Command {
             Self::Diff(command) => command.run(context),
             Self::Doubts(command) => command.run(context, ui),
             Self::Intent(command) => command.run(context, ui),
+            Self::Approve(command) => command.run(context, ui),
             Self::Flow(command) => command.run(context, ui),
             Self::Run(command) => command.run(context, ui),
             Self::Export(command) => command.run(context),

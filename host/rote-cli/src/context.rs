@@ -15,6 +15,7 @@ use crate::commands::Global;
 use crate::environment::Environment;
 use crate::error::{CliError, Result, usage};
 use crate::interrupt::Signals;
+use crate::passphrase::Passphrases;
 
 /// How long what goes on off the executor's own threads may take when all else has ended.
 const LAST_WORK: Duration = Duration::from_secs(1);
@@ -29,6 +30,9 @@ pub struct Context {
     home: Option<PathBuf>,
     workspace: Option<String>,
     verbose: u8,
+    /// Signed approvals that were presented.
+    approvals: Vec<String>,
+    json: bool,
     signals: Signals,
     session: OnceCell<Session>,
     executor: OnceCell<Runtime>,
@@ -44,7 +48,8 @@ impl Context {
         let workspace = global.workspace.clone().or_else(|| variable("ROTE_WORKSPACE"));
         let verbose = global.verbose;
         let (signals, session, executor) = (Signals::new(), OnceCell::new(), OnceCell::new());
-        Self { home, workspace, verbose, environment, signals, session, executor }
+        let (approvals, json) = (global.approval.clone(), global.json);
+        Self { home, workspace, verbose, approvals, json, environment, signals, session, executor }
     }
 
     /// Returns the context of the same command with other words for home and workspace, where there are any.
@@ -87,9 +92,17 @@ impl Context {
             keyring: self.environment.get("ROTE_KEY_SOURCE") == Some("keyring"),
             instances: self.instances()?,
             interrupt: Arc::new(self.signals.clone()),
+            passphrase: Arc::new(self.passphrases()),
         });
-        let config = SessionConfig { workspace: self.workspace.clone(), directory, environment };
+        let (workspace, approvals) = (self.workspace.clone(), self.approvals.clone());
+        let config = SessionConfig { workspace, directory, environment, approvals };
         Ok(self.session.get_or_init(|| Session::new(Arc::new(host), config)))
+    }
+
+    /// Returns where the passphrase of the approval key comes from.
+    pub(crate) fn passphrases(&self) -> Passphrases {
+        let json = self.json || self.environment.get("ROTE_OUTPUT_MODE") == Some("structured");
+        Passphrases::new(self.environment.clone(), self.signals.clone(), json)
     }
 
     /// The words of every command with the name of the workspace that `latest` was in this one.

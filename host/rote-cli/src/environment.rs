@@ -41,11 +41,12 @@ pub enum Input {
 }
 
 /// Every variable that rote itself reads, with its meaning; credentials are read by the names that a person bound.
-pub const VARIABLES: [(&str, &str); 10] = [
+pub const VARIABLES: [(&str, &str); 11] = [
     ("ROTE_HOME", "where everything is kept; default ~/.rote"),
     ("ROTE_WORKSPACE", "the workspace, when -w is not given"),
     ("ROTE_OUTPUT_MODE", "`structured` is the same as --json"),
     ("ROTE_MODEL", "the model that drives this shell, such as `vendor/model-1`, for the trace of a project"),
+    ("ROTE_APPROVAL_PASSPHRASE", "the passphrase of the approval key, where nobody can type it; whoever has it signs"),
     ("ROTE_LOG", "what is logged to stderr, such as `rote_gate=debug`"),
     ("ROTE_KEY_SOURCE", "`keyring` keeps the vault's key in the system's keyring; default a file"),
     ("ROTE_INSTANCES", "how many sandboxes fit at once, 1 to 10,000; default 128"),

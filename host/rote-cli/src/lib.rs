@@ -15,6 +15,7 @@ pub mod demo;
 pub mod environment;
 pub mod error;
 mod interrupt;
+mod passphrase;
 mod process;
 pub mod render;
 pub mod rewrite;

@@ -1,6 +1,7 @@
 //! How things look to a person. Pure: text in, text out.
 
 pub mod adapter;
+pub mod approval;
 pub mod preview;
 pub mod progress;
 pub mod response;

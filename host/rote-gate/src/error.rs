@@ -8,6 +8,7 @@ mod rule;
 mod upstream;
 
 use jiff::Timestamp;
+use rote_approval::ApprovalError;
 use rote_govern::PolicyError;
 use rote_govern::audit::Said;
 use rote_govern::egress::EgressRefusal;
@@ -71,13 +72,13 @@ pub enum GateError {
         installed: String,
     },
     /// A person has to confirm the call first.
-    #[error("`{tool}` of adapter `{adapter}` needs confirmation: it {detail}")]
+    #[error("`{tool}` of adapter `{adapter}` needs {}: it {detail}", detail.wanted())]
     ConfirmationNeeded {
         adapter: AdapterId,
         tool: String,
-        /// The token that confirms this call once.
+        /// What is presented with the call then: the token that confirms it once, or the name of the request for a signature.
         token: String,
-        /// When the token ends.
+        /// When that ends.
         expires: Timestamp,
         /// What it is about.
         detail: Box<Confirmation>,
@@ -279,6 +280,9 @@ pub enum GateError {
         /// What the journal says.
         outcome: Said,
     },
+    /// Nobody can say whether a person approved it; nothing was sent.
+    #[error(transparent)]
+    Approval(#[from] ApprovalError),
     /// A program did not run to its end.
     #[error(transparent)]
     Process(#[from] ProcessFailure),
@@ -309,6 +313,15 @@ pub struct Confirmation {
     pub refused: Option<String>,
     /// The command that repeats the call with the token; none for a call of a flow, whose run is resumed.
     pub command: Option<String>,
+    /// The first digits of the hash of what a person signs, where a key is enrolled.
+    pub plan: Option<String>,
+}
+
+impl Confirmation {
+    /// What is needed of a person.
+    fn wanted(&self) -> &'static str {
+        if self.plan.is_some() { "a person's signature" } else { "confirmation" }
+    }
 }
 
 impl std::fmt::Display for Confirmation {
@@ -402,6 +415,7 @@ impl Classify for GateError {
             | Self::Unjournaled { .. }
             | Self::SettledOtherwise { .. } => ErrorKind::Conflict,
             Self::Vault(error) => error.kind(),
+            Self::Approval(error) => error.kind(),
             Self::Home(error) | Self::TaskUnrecorded { source: error } => error.kind(),
             Self::Workspace(error) => error.kind(),
             Self::Process(failure) => failure.kind(),
@@ -417,6 +431,10 @@ impl Classify for GateError {
             Self::Policy(error) => error.hint(),
             Self::Egress { refusal, adapter } => egress_hint(refusal, adapter.as_ref()),
             Self::FingerprintMismatch { adapter, .. } => Some(command("rote adapter info").argument(adapter).into()),
+            Self::ConfirmationNeeded { token, detail, .. } if detail.plan.is_some() => {
+                let allow = command("rote approve allow").argument(token).note("by a person, with the passphrase").to_string();
+                Some(detail.command.iter().fold(allow, |lines, command| format!("{lines}\n{command}")))
+            }
             Self::ConfirmationNeeded { detail, .. } => detail.command.clone(),
             // No value helps where the slot itself is not supported.
             Self::Auth { adapter, token, .. } if token.is_empty() => {
@@ -460,6 +478,7 @@ impl Classify for GateError {
                 Some(settle.option("--done", response).note("it happened").into())
             }
             Self::Vault(error) => error.hint(),
+            Self::Approval(error) => error.hint(),
             Self::TaskUnrecorded { source } => source.hint(),
             Self::Home(error) => unsent(error),
             Self::Workspace(error) => unsent(error),
@@ -500,6 +519,11 @@ impl Classify for GateError {
             Self::Egress { refusal, .. } => refusal.details(),
             Self::FingerprintMismatch { adapter, subject, expected, installed } => Some(json!({
                 "adapter": adapter, "subject": subject.to_string(), "expected": expected, "installed": installed
+            })),
+            Self::ConfirmationNeeded { adapter, tool, token, expires, detail } if detail.plan.is_some() => Some(json!({
+                "adapter": adapter, "tool": tool, "impact": detail.impact, "approval_id": token,
+                "plan_hash_prefix": detail.plan, "expires": expires, "why": detail.why, "refused": detail.refused,
+                "command": detail.command
             })),
             Self::ConfirmationNeeded { adapter, tool, token, expires, detail } => Some(json!({
                 "adapter": adapter, "tool": tool, "impact": detail.impact, "confirm_token": token,

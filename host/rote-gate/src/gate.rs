@@ -9,12 +9,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use rote_approval::About;
 use rote_govern::{Redactor, Verdict};
 use rote_home::ToTheEnd;
 use rote_types::event::{EFFECT_DENIED, EFFECT_PREVIEWED};
 use rote_types::{Classify, ResponseId, command};
 use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, meant_reference};
 
+use crate::approval::Asking;
 use crate::authority::{Authority, HostTask, Performed};
 use crate::effect::http::{self, Passage};
 use crate::effect::{Claim, Done, Effect, Failure, Outcome, departure};
@@ -22,7 +24,7 @@ use crate::egress::Egress;
 use crate::flight::Flight;
 use crate::idempotency::{self, Key, Repeats};
 use crate::invocation::Invocation;
-use crate::journal::{Confirmed, Entry, Word};
+use crate::journal::{Confirmed, Entry};
 use crate::redaction::{self, Redaction};
 use crate::stage::{Admission, Case};
 use crate::{Confirmation, GateError, GateParts, Preview, StageName, StageVerdict, doubt};
@@ -230,15 +232,15 @@ impl Gate {
             }
             Admission::Refused | Admission::Presented | Admission::Waiting => {}
         }
-        let word = Word::new(invocation, case.effect.as_ref());
-        let refused = match entry.start_confirmed(&self.parts, &word, &invocation.confirm)? {
+        let asking = Asking::new(&self.parts, case, invocation)?;
+        let refused = match asking.start(entry, &invocation.confirm)? {
             Confirmed::Started => return Ok(()),
             Confirmed::Refused(why) => why.or_else(|| void_blessing(invocation)),
         };
-        let minted = entry.mint(&self.parts, &word)?;
-        let command = repeat(case, invocation, &minted.token);
         let (impact, why) = (case.impact.clone(), case.asked_beside_the_guard());
-        let detail = Confirmation { impact, why, refused, command };
+        let about = About { title: impact.clone(), why: why.clone(), ..About::default() };
+        let (minted, command) = asking.ask(entry, about, |token| repeat(case, invocation, token))?;
+        let detail = Confirmation { impact, why, refused, command, plan: minted.plan };
         Err(GateError::ConfirmationNeeded {
             adapter: invocation.adapter.id.clone(),
             tool: invocation.tool.name.clone(),

@@ -10,6 +10,7 @@ use rote_govern::audit::{Decision, EffectOutcome, EffectRecord, TaskOutcome, Tas
 use rote_govern::idempotency::without_key;
 use rote_govern::{CONFIRM_LIFETIME, Redactor, args_digest, confirm_token, token_hash};
 use rote_home::{Durability, Event, NewEvent, NewToken, TokenBinding, TokenClaim, TokenRefusal};
+use rote_approval::ApprovalId;
 use rote_types::event::{APPROVAL_CONSUMED, APPROVAL_REQUESTED, EFFECT_DENIED, EFFECT_STARTED};
 use rote_types::{AdapterId, ConfirmScope, EffectId, ResponseId, Sha256Digest, TrustRoot};
 use serde_json::{Value, json};
@@ -39,10 +40,13 @@ pub(crate) enum Book<'g> {
     Task(Box<TaskRecord>),
 }
 
-/// A minted token.
+/// What has to be presented for a call, and what a person has to do with it first.
 pub(crate) struct Minted {
+    /// The confirm token, or the name of the request for a signature.
     pub(crate) token: String,
     pub(crate) expires: Timestamp,
+    /// The first digits of the hash of what is to be signed; none of a token.
+    pub(crate) plan: Option<String>,
 }
 
 /// What came of presenting tokens.
@@ -234,6 +238,7 @@ fn record_of_call(case: &Case<'_>, invocation: &Invocation, response: ResponseId
         impact: case.impact.clone(),
         dry_run: invocation.dry_run,
         flow: invocation.flow.as_ref().map(|flow| flow.name.clone()),
+        approval: None,
         intent: invocation.mandate.intent().map(str::to_owned),
         traced: trace::of_call(invocation, case.effect.as_ref()),
         workspace: invocation.workspace.identity().clone(),
@@ -310,6 +315,39 @@ impl Entry<'_> {
         Ok(Confirmed::Refused(telling(&refusals, matches!(word.scope, ConfirmScope::Flow(_)))))
     }
 
+    /// Writes that the effect is about to happen, and that a signed approval, which was asked for then, is used up for it. Where
+    /// the journal has it as used, that time is returned, and nothing is written.
+    pub(crate) fn start_approved(
+        &self,
+        parts: &GateParts,
+        (id, issued): (ApprovalId, Timestamp),
+    ) -> Result<Option<Timestamp>, GateError> {
+        let mut approved = self.clone();
+        let Some((_, record)) = approved.call_mut() else { return Ok(None) };
+        let (id, now) = (id.to_string(), parts.clock.now());
+        record.approval = Some(id.clone());
+        let adapter = record.adapter.clone();
+        let used = json!({ "adapter": record.adapter, "tool": record.tool, "approval": id });
+        let used = NewEvent { kind: APPROVAL_CONSUMED, effect: Some(self.effect.clone()), body: used };
+        let append = || -> Result<(Option<Timestamp>, Vec<Event>), GateError> {
+            match parts.journal.append_approved(now, (&id, issued), &[used, approved.event(EFFECT_STARTED)])? {
+                Ok(events) => Ok((None, events)),
+                Err(at) => Ok((Some(at), Vec::new())),
+            }
+        };
+        blocking(|| projection::with_guard_log(&parts.home, &parts.journal, &adapter, append))
+    }
+
+    /// Writes that a person's signature is wanted for exactly this call.
+    pub(crate) fn ask_signature(&self, parts: &GateParts, id: ApprovalId) -> Result<(), GateError> {
+        let mut waiting = self.clone();
+        if let Some((_, record)) = waiting.call_mut() {
+            record.decision = Decision::Confirm;
+            record.approval = Some(id.to_string());
+        }
+        waiting.note(parts, APPROVAL_REQUESTED)
+    }
+
     /// Mints a token for exactly this call and writes that it is wanted. Only its hash is kept.
     pub(crate) fn mint(&self, parts: &GateParts, word: &Word) -> Result<Minted, GateError> {
         let mut waiting = self.clone();
@@ -329,7 +367,7 @@ impl Entry<'_> {
         parts.journal.put_token(&NewToken { hash, binding, created_at, expires_at })?;
         waiting.note(parts, APPROVAL_REQUESTED)?;
         project_tokens(parts, &adapter);
-        Ok(Minted { token, expires: expires_at })
+        Ok(Minted { token, expires: expires_at, plan: None })
     }
 }
 
@@ -397,9 +435,9 @@ pub(crate) struct Ending {
 
 /// What a confirm token rests on beyond the call itself.
 pub(crate) struct Word {
-    arguments: Sha256Digest,
-    trust: TrustRoot,
-    scope: ConfirmScope,
+    pub(crate) arguments: Sha256Digest,
+    pub(crate) trust: TrustRoot,
+    pub(crate) scope: ConfirmScope,
 }
 
 impl Word {

@@ -60,6 +60,9 @@ pub struct EffectRecord {
     /// The flow that makes the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowName>,
+    /// The name of the request for a signature, where one is wanted or was given for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<String>,
     /// The id of the intent that a write is made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
@@ -378,6 +381,7 @@ mod tests {
             risk_level: Risk::Medium,
             impact: "creates or acts on `/issues`".into(),
             dry_run: false,
+            approval: None,
             intent: None,
             traced: None,
             flow: Some("triage".parse().unwrap()),

@@ -58,7 +58,10 @@ const OPEN: &str = include_str!("journal/open.sql");
 /// The index that finds what was begun in a tree of runs, whatever key it had.
 const KEYLESS: &str = include_str!("journal/keyless.sql");
 
-const MIGRATIONS: [&str; 11] = [
+/// The index that finds which approval key was enrolled.
+const APPROVALS: &str = include_str!("journal/approvals.sql");
+
+const MIGRATIONS: [&str; 12] = [
     concat!(include_str!("journal/events.sql"), include_str!("journal/schema.sql")),
     include_str!("journal/tokens.sql"),
     include_str!("journal/keyed.sql"),
@@ -74,6 +77,7 @@ const MIGRATIONS: [&str; 11] = [
         include_str!("journal/open_calls.sql")
     ),
     concat!(include_str!("journal/keyless.sql"), include_str!("journal/keyless_open.sql")),
+    APPROVALS,
 ];
 
 const COLUMNS: &str = "seq, id, ts, kind, effect_id, body_json, prev_sha256, sha256";

@@ -134,6 +134,18 @@ impl Home {
         self.secrets_dir().join("tokens.json")
     }
 
+    /// Returns `keys/`: the approval key of a person.
+    #[must_use]
+    pub fn keys_dir(&self) -> PathBuf {
+        self.root.join("keys")
+    }
+
+    /// Returns `approvals.sqlite`: what waits for a person's signature, and what got one.
+    #[must_use]
+    pub fn approvals_file(&self) -> PathBuf {
+        self.root.join("approvals.sqlite")
+    }
+
     /// Returns `config/`.
     #[must_use]
     pub fn config_dir(&self) -> PathBuf {
@@ -180,6 +192,12 @@ impl Home {
     #[must_use]
     pub fn journal_anchor_file(&self) -> PathBuf {
         self.secrets_dir().join("journal.anchor")
+    }
+
+    /// Returns `chronicle/journal.signed`: where the journal ended when the approval key was last unlocked.
+    #[must_use]
+    pub fn signed_head_file(&self) -> PathBuf {
+        self.chronicle_dir().join("journal.signed")
     }
 
     /// Returns `cache/`: compiled components and whatever else can be made again.

@@ -27,10 +27,16 @@ kinds! {
     EFFECT_REPEATED = "effect.repeated";
     /// A person said what came of a write whose outcome was not known.
     EFFECT_SETTLED = "effect.settled";
-    /// A person has to confirm first; a token was minted.
+    /// A person has to confirm first; a token was minted, or a signature asked for.
     APPROVAL_REQUESTED = "approval.requested";
-    /// A token was used up, for the start that follows.
+    /// A token or a signed approval was used up, for the start or the change that follows.
     APPROVAL_CONSUMED = "approval.consumed";
+    /// A person decided about a request.
+    APPROVAL_DECIDED = "approval.decided";
+    /// A person made the key with which approvals are signed: `key_id` is the one that counts, with those that follow it.
+    APPROVAL_KEY_ENROLLED = "approval.key_enrolled";
+    /// Another key took the place of the approval key.
+    APPROVAL_KEY_ROTATED = "approval.key_rotated";
     /// A run of a flow is about to begin.
     RUN_STARTED = "run.started";
     /// A run ended well.

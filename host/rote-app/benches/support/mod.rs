@@ -30,8 +30,9 @@ pub(crate) fn app(folder: &Path, instances: Option<u32>) -> Session {
         keyring: false,
         instances,
         interrupt: Arc::new(rote_types::NoInterrupt),
+        passphrase: Arc::new(rote_app::NoPassphrase),
     });
-    Session::new(Arc::new(host), SessionConfig { workspace: Some("bench".to_owned()), directory: None, environment })
+    Session::new(Arc::new(host), SessionConfig { workspace: Some("bench".to_owned()), directory: None, environment, approvals: Vec::new() })
 }
 
 /// Installs the adapter `bench` with the tool `item`, a GET of `/item`.

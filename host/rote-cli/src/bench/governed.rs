@@ -78,8 +78,9 @@ pub(super) fn session(home: &Path, workspace: &str) -> Session {
         keyring: false,
         instances: Some(u32::try_from(4 * RUNS).unwrap_or(u32::MAX)),
         interrupt: Arc::new(NoInterrupt),
+        passphrase: Arc::new(rote_app::NoPassphrase),
     });
-    Session::new(Arc::new(host), SessionConfig { workspace: Some(workspace.to_owned()), directory: None, environment })
+    Session::new(Arc::new(host), SessionConfig { workspace: Some(workspace.to_owned()), directory: None, environment, approvals: Vec::new() })
 }
 
 async fn install(app: &Session, folder: &Path, url: &str) -> Result<()> {

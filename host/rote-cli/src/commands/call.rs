@@ -9,7 +9,7 @@ use rote_app::{CallDone, CallRequest, Called, PageBounds, Parameter, Session, Wa
 use rote_types::{ReadError, WorkspaceName};
 use serde_json::{Map, Value, json};
 
-use crate::ask::with_bindings;
+use crate::ask::{signed_now, with_bindings};
 use crate::commands::words::{self, Named};
 use crate::context::Context;
 use crate::error::{Result, io, usage};
@@ -93,9 +93,12 @@ impl References {
 /// How the call is made.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The token that a refusal gave, to confirm exactly this call
+    /// The token that a refusal gave, or the request that a person allowed, to confirm exactly this call
     #[arg(long, value_name = "TOKEN")]
     confirm: Option<String>,
+    /// Where a person signs, wait for that, at most so many seconds, 0.05 to 86,400 [default: 3600]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, require_equals = true, num_args = 0..=1, default_missing_value = "3600")]
+    wait: Option<Duration>,
     /// Show the request and the verdict of every stage, send nothing
     #[arg(long)]
     dry_run: bool,
@@ -255,9 +258,18 @@ impl Options {
     pub(super) fn call(self, context: &Context, ui: &mut Ui<'_>, wish: Wish) -> Result<Report> {
         self.check_stdout(ui)?;
         let session = context.session()?;
-        let request = self.request(session, ui, wish)?;
-        let calls = || context.block_on_to_the_end(session.call(request.clone()));
-        match with_bindings(context, ui, calls)? {
+        let mut request = self.request(session, ui, wish)?;
+        let called = loop {
+            let calls = || context.block_on_to_the_end(session.call(request.clone()));
+            match with_bindings(context, ui, calls) {
+                Ok(called) => break called,
+                Err(error) => match signed_now(context, ui, &error, self.wait)? {
+                    Some(id) if request.confirm.as_ref() != Some(&id) => request.confirm = Some(id),
+                    _ => return Err(error),
+                },
+            }
+        };
+        match called {
             Called::Preview { preview: shown, created_workspace } => {
                 note_created(ui, created_workspace.as_ref());
                 let text = preview(&shown);

@@ -40,7 +40,7 @@ pub struct Run {
     /// Check adapters and parameters and show the calls, send nothing
     #[arg(long)]
     dry_run: bool,
-    /// The token that a refusal of a write gave, to confirm that one write
+    /// The token that a refusal of a write gave, or the request that a person allowed, to confirm that one write
     #[arg(long, value_name = "TOKEN")]
     confirm: Vec<String>,
     /// Go on with a run that stopped or was killed, `latest` for the latest one, of FLOW where it is given; calls that are

@@ -60,6 +60,7 @@ impl GateError {
             | Self::Upstream { .. }
             | Self::InDoubt { .. } => "upstream",
             Self::Vault(_) => "vault",
+            Self::Approval(_) => "approval",
             Self::Home(_) | Self::TaskUnrecorded { .. } => "home",
             Self::Workspace(_) => "workspace",
             Self::Process(_) => "process",

@@ -29,6 +29,8 @@ enum Condition {
     None,
     /// The token is good for it, and used up by it.
     Token(Box<TokenClaim>),
+    /// The approval of that name, asked for then, was not consumed.
+    Unused(String, Timestamp),
     /// The number has no `effect.started` yet.
     Unbegun(WorkspaceIdentity, ResponseId),
 }
@@ -37,6 +39,8 @@ enum Condition {
 #[derive(Debug)]
 pub(super) enum Refusal {
     Token(TokenRefusal),
+    /// When the approval was consumed.
+    Used(Timestamp),
     /// The event that the number has.
     Begun(Box<Event>),
 }
@@ -80,7 +84,7 @@ impl Journal {
         let appended = self.extending.hand_in(extension, |all| self.extend_all(&all)).await?;
         Ok(appended.map_err(|refusal| match refusal {
             Refusal::Begun(event) => event,
-            Refusal::Token(_) => unreachable!("no token was asked for"),
+            Refusal::Token(_) | Refusal::Used(_) => unreachable!("no token was asked for"),
         }))
     }
 
@@ -99,7 +103,26 @@ impl Journal {
         let extension = Extension { at, durability: Durability::Disk, events: events.to_vec(), condition };
         Ok(self.extend(extension)?.map_err(|refusal| match refusal {
             Refusal::Token(refusal) => refusal,
-            Refusal::Begun(_) => unreachable!("no number was asked for"),
+            Refusal::Begun(_) | Refusal::Used(_) => unreachable!("a token was asked for"),
+        }))
+    }
+
+    /// Appends `events`, which use an approval up that was asked for at `issued`, in one transaction that is fsynced. Where the
+    /// journal has it as used, nothing is appended, and when that was is the inner error.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn append_approved(
+        &self,
+        at: Timestamp,
+        (approval, issued): (&str, Timestamp),
+        events: &[NewEvent],
+    ) -> Result<Result<Vec<Event>, Timestamp>, HomeError> {
+        let condition = Condition::Unused(approval.to_owned(), issued);
+        let extension = Extension { at, durability: Durability::Disk, events: events.to_vec(), condition };
+        Ok(self.extend(extension)?.map_err(|refusal| match refusal {
+            Refusal::Used(at) => at,
+            Refusal::Token(_) | Refusal::Begun(_) => unreachable!("an approval was asked for"),
         }))
     }
 
@@ -159,6 +182,12 @@ impl Journal {
                 let consumed = token::consume(transaction, held.key, claim, one.at);
                 if let Err(refusal) = consumed.map_err(self.failed("consume a token in"))? {
                     return Ok(Err(Refusal::Token(refusal)));
+                }
+            }
+            Condition::Unused(approval, issued) => {
+                let used = token::consumed_at(transaction, approval, *issued);
+                if let Some(at) = used.map_err(self.failed("read"))? {
+                    return Ok(Err(Refusal::Used(at)));
                 }
             }
             Condition::Unbegun(workspace, response) => {

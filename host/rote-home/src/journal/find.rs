@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use rote_types::event::{
-    EFFECT_SETTLED, EFFECT_STARTED, FLOW_BLESSED, FLOW_RELEASED, FLOW_REMOVED, FLOW_UNBLESSED, TRUST_CHANGED,
+    APPROVAL_KEY_ENROLLED, EFFECT_SETTLED, EFFECT_STARTED, FLOW_BLESSED, FLOW_RELEASED, FLOW_REMOVED, FLOW_UNBLESSED, TRUST_CHANGED,
 };
 use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity};
 use rusqlite::{Connection, OptionalExtension};
@@ -156,6 +156,16 @@ impl Journal {
         Ok(self.select(&of_trust(), ())?.pop())
     }
 
+    /// Returns the id of the approval key that was enrolled last, if one ever was. One read of an index.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn enrolled_key(&self) -> Result<Option<String>, HomeError> {
+        let event = self.select(&of_keys(), ())?.pop();
+        // One that names no key names none that could sign.
+        Ok(event.map(|event| event.body["key_id"].as_str().unwrap_or_default().to_owned()))
+    }
+
     /// Returns every `flow.released` of a flow, oldest first. Goes through the whole chain.
     ///
     /// # Errors
@@ -191,6 +201,11 @@ pub(super) fn of_run() -> String {
          AND CASE WHEN json_valid(body_json) THEN \
            coalesce(json_extract(body_json, '$.call_digest'), json_extract(body_json, '$.args_digest')) END IN (?2, ?3)"
     )
+}
+
+/// The words of the index `events_keys`, without which it is not used.
+pub(super) fn of_keys() -> String {
+    format!("WHERE kind = '{APPROVAL_KEY_ENROLLED}' ORDER BY seq DESC LIMIT 1")
 }
 
 /// The words of the index `events_trust`, without which it is not used.

@@ -20,7 +20,7 @@ use super::anchor::{Anchor, Key, Place, Record};
 use super::restated::restated;
 use super::seal::KEY;
 use super::{
-    Durability, EVENTS, Event, FOUND, Journal, KEYLESS, NewEvent, OPEN, PLAIN_HEAD, TRUST, VerifyReport, chain, genesis,
+    APPROVALS, Durability, EVENTS, Event, FOUND, Journal, KEYLESS, NewEvent, OPEN, PLAIN_HEAD, TRUST, VerifyReport, chain, genesis,
 };
 use crate::{Home, HomeError, host_key, lock};
 
@@ -122,6 +122,7 @@ fn put_aside(transaction: &Connection) -> Result<String, rusqlite::Error> {
     transaction.execute_batch(FOUND)?;
     transaction.execute_batch(TRUST)?;
     transaction.execute_batch(KEYLESS)?;
+    transaction.execute_batch(APPROVALS)?;
     // What was open stays open: nobody has settled it, and the new chain says it again.
     transaction.execute_batch(OPEN)?;
     // The new chain has a key from its first event on.

@@ -160,7 +160,7 @@ pub(super) fn consume(
         stored.consumed_at.is_none() && differing(&stored.binding, &claim.binding).is_none()
     };
     if let Some(stored) = stored.as_mut().filter(asks) {
-        stored.consumed_at = consumed_at(connection, claim.hash, stored.created_at)?;
+        stored.consumed_at = consumed_at(connection, &claim.hash.to_string(), stored.created_at)?;
     }
     if let Err(refusal) = admit(stored.as_ref(), claim, now) {
         return Ok(Err(refusal));
@@ -171,24 +171,23 @@ pub(super) fn consume(
     Ok(if changed == 1 { Ok(()) } else { Err(TokenRefusal::Used { at: now }) })
 }
 
-/// When a token was consumed, as the journal has it. The events since it was made are gone through by their numbers: an
-/// index could be made to leave one out.
-fn consumed_at(
+/// When a token or a signed approval was consumed, as the journal has it. The events since it was made are gone through by their
+/// numbers: an index could be made to leave one out.
+pub(super) fn consumed_at(
     connection: &Connection,
-    hash: Sha256Digest,
+    named: &str,
     created_at: Timestamp,
 ) -> Result<Option<Timestamp>, rusqlite::Error> {
     let mut statement =
         connection.prepare_cached("SELECT ts, kind, body_json FROM events NOT INDEXED ORDER BY seq DESC")?;
     let mut rows = statement.query([])?;
-    let hash = hash.to_string();
     while let Some(row) = rows.next()? {
         // A time that somebody broke ends nothing, and does not make the token unused.
         let at: Option<Timestamp> = row.get::<_, String>(0)?.parse().ok();
         if at.is_some_and(|at| at < created_at) {
             break;
         }
-        if row.get_ref(1)?.as_str()? == APPROVAL_CONSUMED && row.get_ref(2)?.as_str()?.contains(&hash) {
+        if row.get_ref(1)?.as_str()? == APPROVAL_CONSUMED && row.get_ref(2)?.as_str()?.contains(named) {
             return Ok(Some(at.unwrap_or(Timestamp::UNIX_EPOCH)));
         }
     }

@@ -136,7 +136,7 @@ impl New {
             plan.report().clone()
         } else {
             let consent =
-                if plan.asks() { yes.agree(context, ui, &question(&plan), again)? } else { Consent::Unattended };
+                if plan.asks() { yes.agree(context, ui, &question(&plan), again)? } else { Consent::Unasked };
             session.adapter_install(plan, consent)?
         };
         let report = Report::new(&made, text(&made));

@@ -28,7 +28,7 @@ impl Remove {
         let session = context.session()?;
         let removal = session.host().blessings()?.removal(&self.flow.parse()?, self.force)?;
         let consent = if !removal.blessed {
-            Consent::Unattended
+            Consent::Unasked
         } else {
             let remove = command("rote flow remove").argument(&self.flow);
             let remove = if self.force { remove.plain("--force") } else { remove };

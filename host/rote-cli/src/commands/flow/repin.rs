@@ -36,7 +36,7 @@ impl Repin {
         }
         let changes = changes(&shown);
         let consent = if shown.breaking && !self.accept_breaking {
-            Consent::Unattended
+            Consent::Unasked
         } else {
             let question = format!("{changes}\nrepin `{}` as version {}?", shown.flow, shown.to);
             let repin = command("rote flow repin").argument(&shown.flow);

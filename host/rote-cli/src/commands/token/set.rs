@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 use crate::ask::{Yes, typed_line};
 use crate::context::Context;
 use crate::error::{Result, io, usage};
+use crate::passphrase::Silence;
 use crate::render::adapter::bindings;
 use crate::render::units::second;
 use crate::ui::{Report, Ui};
@@ -113,28 +114,4 @@ fn ask(context: &Context, ui: &mut Ui<'_>, name: &str, targets: &[Binding]) -> R
     let uses = targets.iter().map(|one| format!(", which `{}` may send to {}", one.adapter, origins(one)));
     ui.talk(&format!("value of {name}{replaces}{} (not shown):", uses.collect::<String>()));
     text(typed_line(context, MAX_TOKEN)?.as_bytes())
-}
-
-/// Holds the terminal's echo off and gives it back when dropped.
-struct Silence {
-    before: rustix::termios::Termios,
-}
-
-impl Silence {
-    fn new() -> std::io::Result<Self> {
-        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-        let before = tcgetattr(std::io::stdin())?;
-        let mut silent = before.clone();
-        silent.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(std::io::stdin(), OptionalActions::Flush, &silent)?;
-        Ok(Self { before })
-    }
-}
-
-impl Drop for Silence {
-    fn drop(&mut self) {
-        use rustix::termios::{OptionalActions, tcsetattr};
-        // There is nobody left to tell when the terminal is gone.
-        let _gone = tcsetattr(std::io::stdin(), OptionalActions::Flush, &self.before);
-    }
 }

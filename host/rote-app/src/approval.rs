@@ -1,0 +1,429 @@
+//! A person's signature: the key, the requests that wait for it, and what a change of the policy plane does with it.
+//!
+//! Invariants: a change that asks for a person is made without a key by whoever agreed, and with one only by a signature over what is
+//! changed; the event of the change names it. Each time the key is unlocked it signs where the journal ends.
+
+use rote_approval::{
+    About, ApprovalError, ApprovalId, Approvals, Asked, Enrolment, Envelope, Keys, Kind, Plan, PlannedCall, Problem,
+    PublicKey, Said, SignedHead, State, Unlocked,
+};
+use rote_home::{Durability, FileMode, HomeError, NewEvent, read_trusted, write_durable};
+use rote_types::{ErrorKind, command, event, exact_json, sha256};
+use jiff::Timestamp;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use crate::change::Change;
+use crate::{AppError, Host, Session};
+
+/// The context of a plan that is a change of what rote may do.
+const POLICY: &str = "policy";
+/// The program that makes it.
+const AGENT: &str = "rote";
+/// Most bytes of the signed end of a journal; it has about 400.
+const MAX_HEAD: u64 = 4 << 10;
+
+/// Asks a person for the passphrase of the approval key, at the edge.
+pub trait AskPassphrase: Send + Sync + std::fmt::Debug {
+    /// Shows what would be signed, and returns the passphrase; none where nobody is there, or nobody gives one.
+    fn ask(&self, request: &ApprovalView) -> Option<SecretString>;
+}
+
+/// Nobody is there to be asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoPassphrase;
+
+impl AskPassphrase for NoPassphrase {
+    fn ask(&self, _request: &ApprovalView) -> Option<SecretString> {
+        None
+    }
+}
+
+/// How a request stands, for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decided {
+    /// Nobody has decided.
+    Waiting,
+    Allowed,
+    Denied,
+    /// It was used.
+    Used,
+    /// Its time is over, or the key is another one.
+    Ended,
+}
+
+/// A request for a person's signature.
+#[derive(Debug, Clone, Serialize)]
+pub struct ApprovalView {
+    pub approval_id: String,
+    /// `call`, or `change` of what rote may do.
+    pub kind: String,
+    pub state: Decided,
+    /// It in one sentence.
+    pub title: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The calls: `tool_name`, and `args` with secrets masked.
+    pub tool_calls: Value,
+    /// What it holds for.
+    pub scope: Value,
+    pub plan_hash: String,
+    pub issued_at: Timestamp,
+    pub expires_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consumed_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub denial: Option<String>,
+    /// The command that goes on with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// The approval key, without what is secret of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ApprovalKey {
+    pub key_id: String,
+    pub public_key_hex: String,
+    pub created_at: String,
+    /// Whether this command made it; else its files were there, and it was enrolled again.
+    pub created: bool,
+    /// Requests that were let go of.
+    pub expired: usize,
+}
+
+/// The signed end of the journal, and how it stands.
+#[derive(Debug, Clone, Serialize)]
+pub struct Anchored {
+    #[serde(flatten)]
+    pub head: SignedHead,
+}
+
+impl ApprovalView {
+    fn of(envelope: &Envelope, now: Timestamp) -> Self {
+        let state = match envelope.state(now) {
+            State::Pending if envelope.is_signed() => Decided::Allowed,
+            State::Pending => Decided::Waiting,
+            State::Consumed => Decided::Used,
+            State::Expired => Decided::Ended,
+            State::Rejected => Decided::Denied,
+        };
+        Self {
+            approval_id: envelope.id.to_string(),
+            kind: envelope.kind.clone(),
+            state,
+            title: envelope.about.title.clone(),
+            why: envelope.about.why.clone(),
+            tool_calls: envelope.tool_calls.clone(),
+            scope: envelope.scope.clone(),
+            plan_hash: envelope.plan_hash.clone(),
+            issued_at: envelope.issued_at,
+            expires_at: envelope.expires_at,
+            consumed_at: envelope.consumed_at,
+            decided_by: envelope.decided_by.clone(),
+            denial: envelope.denial.clone(),
+            command: envelope.about.command.clone(),
+        }
+    }
+
+    /// The first digits of the plan's hash, by which a person tells that two views are of the same.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        self.plan_hash.get(..8).unwrap_or(&self.plan_hash)
+    }
+}
+
+impl Host {
+    /// Returns the enrolled key; none where a confirm token is enough.
+    pub(crate) fn enrolment(&self) -> Result<Option<Enrolment>, AppError> {
+        Ok(Enrolment::of(self.home()?, &*self.journal()?)?)
+    }
+
+    fn enrolled(&self) -> Result<Enrolment, AppError> {
+        Ok(self.enrolment()?.ok_or(ApprovalError::NoKey)?)
+    }
+
+    fn unlock(&self, enrolment: &Enrolment, passphrase: &SecretString) -> Result<Unlocked, AppError> {
+        let unlocked = enrolment.keys.unlock(&enrolment.active.id, passphrase.expose_secret(), &**self.entropy())?;
+        Ok(unlocked)
+    }
+
+    /// Appends an event, and has the key sign that the journal ends with it.
+    fn append_signed(&self, key: &Unlocked, kind: &'static str, body: Value) -> Result<(), AppError> {
+        let event = NewEvent { kind, effect: None, body };
+        let recorded = self.journal()?.append(self.now(), Durability::Disk, &[event])?;
+        if let Some(event) = recorded.last() {
+            let head = key.sign_head((event.seq, event.hash), self.now());
+            let text = serde_json::to_vec(&head).expect("texts and a number");
+            write_durable(&self.home()?.signed_head_file(), &text, FileMode::Private)?;
+        }
+        Ok(())
+    }
+
+    /// Returns where the journal ended when the key was last unlocked.
+    fn signed_head(&self) -> Result<Option<SignedHead>, AppError> {
+        let path = self.home()?.signed_head_file();
+        let bytes = match read_trusted(&path, MAX_HEAD) {
+            Err(HomeError::NotFound { .. }) => return Ok(None),
+            bytes => bytes?,
+        };
+        let damaged = |error: serde_json::Error| ApprovalError::Damaged { path: path.clone(), reason: error.to_string() };
+        Ok(Some(serde_json::from_slice(&bytes).map_err(damaged)?))
+    }
+}
+
+impl Session {
+    /// Makes the approval key, or enrols the one whose files are there and that the journal does not know.
+    ///
+    /// # Errors
+    /// Conflict where one is enrolled, Usage for a passphrase that is too short, Auth for one that does not open the key.
+    pub fn approval_init(&self, passphrase: &SecretString) -> Result<ApprovalKey, AppError> {
+        let home = self.host.home()?;
+        let (created, unlocked) = match Enrolment::of(home, &*self.host.journal()?) {
+            Ok(Some(enrolment)) => return Err(ApprovalError::HasKey { key_id: enrolment.active.id }.into()),
+            Ok(None) => {
+                let made = Keys::create(home, passphrase.expose_secret(), self.host.now(), &**self.host.entropy())?;
+                (true, made.1)
+            }
+            Err(ApprovalError::NotEnrolled) => {
+                let keys = Keys::read(home)?.ok_or(ApprovalError::NoKey)?;
+                let newest = keys.newest()?;
+                (false, keys.unlock(&newest.id, passphrase.expose_secret(), &**self.host.entropy())?)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let body = json!({ "key_id": unlocked.id, "by": self.user(), "created": created });
+        self.host.append_signed(&unlocked, event::APPROVAL_KEY_ENROLLED, body)?;
+        let active = self.host.enrolled()?.active;
+        Ok(shown(&active, created, 0))
+    }
+
+    /// Puts another key in the place of the one that is there; what waited for the old one is let go of.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none, Auth for a wrong passphrase.
+    pub fn approval_rotate(&self, old: &SecretString, new: &SecretString) -> Result<ApprovalKey, AppError> {
+        let enrolment = self.host.enrolled()?;
+        let unlocked = self.host.unlock(&enrolment, old)?;
+        let rotated = enrolment.keys.rotate(&unlocked, new.expose_secret(), self.host.now(), &**self.host.entropy())?;
+        let expired = Approvals::open(self.host.home()?)?.expire_all()?;
+        let body = json!({ "key_id": rotated.1.id, "retired": unlocked.id, "by": self.user(), "expired": expired });
+        self.host.append_signed(&rotated.1, event::APPROVAL_KEY_ROTATED, body)?;
+        Ok(shown(&self.host.enrolled()?.active, true, expired))
+    }
+
+    /// Returns the approval key, if one is enrolled.
+    ///
+    /// # Errors
+    /// Denied where the files are not those of the key that a person enrolled.
+    pub fn approval_key(&self) -> Result<Option<ApprovalKey>, AppError> {
+        Ok(self.host.enrolment()?.map(|enrolment| shown(&enrolment.active, false, 0)))
+    }
+
+    /// Returns the requests that wait for a decision, or all that are kept, the newest first.
+    ///
+    /// # Errors
+    /// General when they cannot be read.
+    pub fn approvals(&self, all: bool) -> Result<Vec<ApprovalView>, AppError> {
+        let now = self.host.now();
+        let views = Approvals::open(self.host.home()?)?.list()?;
+        let views = views.iter().map(|envelope| ApprovalView::of(envelope, now));
+        Ok(views.filter(|one| all || matches!(one.state, Decided::Waiting | Decided::Allowed)).collect())
+    }
+
+    /// Returns a request.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none, Usage for what is not the name of one.
+    pub fn approval(&self, id: &str) -> Result<ApprovalView, AppError> {
+        let envelope = Approvals::open(self.host.home()?)?.get(named(id)?)?;
+        Ok(ApprovalView::of(&envelope, self.host.now()))
+    }
+
+    /// Signs that requests are allowed: all of them, or none where one cannot be.
+    ///
+    /// # Errors
+    /// Auth for a wrong passphrase, Conflict for one that cannot be decided any more.
+    pub fn approve(&self, ids: &[String], passphrase: &SecretString) -> Result<Vec<ApprovalView>, AppError> {
+        let enrolment = self.host.enrolled()?;
+        let approvals = Approvals::open(self.host.home()?)?;
+        let ids = ids.iter().map(|id| named(id)).collect::<Result<Vec<_>, _>>()?;
+        for id in &ids {
+            let one = ApprovalView::of(&approvals.get(*id)?, self.host.now());
+            if one.state != Decided::Waiting {
+                let message = format!("`{id}` is {}", state_word(one.state));
+                return Err(AppError::new(ErrorKind::Conflict, message).with_hint(command("rote approve ls")));
+            }
+        }
+        let unlocked = self.host.unlock(&enrolment, passphrase)?;
+        ids.into_iter().map(|id| self.sign(&approvals, id, &unlocked)).collect()
+    }
+
+    fn sign(&self, approvals: &Approvals, id: ApprovalId, key: &Unlocked) -> Result<ApprovalView, AppError> {
+        let calls = approvals.get(id)?.tool_calls.as_array().map_or(0, Vec::len);
+        let said = Said { approved: &vec![true; calls], by: self.user(), denial: None };
+        let envelope = approvals.sign(id, said, key, self.host.now())?;
+        let body = json!({
+            "approval": id.to_string(), "approved": true, "by": self.user(), "plan_hash": envelope.plan_hash,
+            "key_id": key.id,
+        });
+        self.host.append_signed(key, event::APPROVAL_DECIDED, body)?;
+        Ok(ApprovalView::of(&envelope, self.host.now()))
+    }
+
+    /// Says no to requests.
+    ///
+    /// # Errors
+    /// Conflict for one that was used or is over, Denied for a reason with a value of the vault.
+    pub fn deny(&self, ids: &[String], reason: Option<&str>) -> Result<Vec<ApprovalView>, AppError> {
+        self.host.redaction()?.refuse("the reason", &json!(reason))?;
+        let approvals = Approvals::open(self.host.home()?)?;
+        let ids = ids.iter().map(|id| named(id)).collect::<Result<Vec<_>, _>>()?;
+        ids.into_iter()
+            .map(|id| {
+                let envelope = approvals.reject(id, self.user(), reason, self.host.now())?;
+                let body = json!({
+                    "approval": id.to_string(), "approved": false, "by": self.user(), "plan_hash": envelope.plan_hash,
+                    "reason": reason,
+                });
+                let event = NewEvent { kind: event::APPROVAL_DECIDED, effect: None, body };
+                self.host.journal()?.append(self.host.now(), Durability::Process, &[event])?;
+                Ok(ApprovalView::of(&envelope, self.host.now()))
+            })
+            .collect()
+    }
+
+    /// Returns where the journal ended when the key was last unlocked, as it was signed then; it is kept elsewhere to show
+    /// later that nothing before it was rewritten.
+    ///
+    /// # Errors
+    /// `NotFound` where no key was ever unlocked, Conflict where the journal is not the one that was signed.
+    pub fn audit_anchor(&self) -> Result<Anchored, AppError> {
+        let head = self.checked_head()?;
+        head.map(|head| Anchored { head }).ok_or_else(|| {
+            AppError::new(ErrorKind::NotFound, "nobody has signed where the journal ends")
+                .with_hint(command("rote approve init").note("makes the key that does"))
+        })
+    }
+
+    /// The signed end of the journal, if its signature and the event that it names fit.
+    pub(crate) fn checked_head(&self) -> Result<Option<SignedHead>, AppError> {
+        let Some(enrolment) = self.host.enrolment()? else { return Ok(None) };
+        let Some(head) = self.host.signed_head()? else { return Ok(None) };
+        let conflict = |message: String| {
+            let hint = "the journal or the signature was changed; an anchor that you kept elsewhere tells which";
+            AppError::new(ErrorKind::Conflict, message).with_hint(hint)
+        };
+        let key = enrolment.keys.known(&head.key_id).ok_or_else(|| {
+            conflict("where the journal ends is signed with a key that was never enrolled".to_owned())
+        })?;
+        head.verify(&key.bytes).map_err(|problem| conflict(format!("the signed end of the journal: {problem}")))?;
+        let found = self.host.journal()?.read(head.seq, 1)?;
+        if found.first().is_none_or(|event| event.seq != head.seq || event.hash.hex() != head.sha256) {
+            return Err(conflict(format!("event {} is not the one that was signed at {}", head.seq, head.at)));
+        }
+        Ok(Some(head))
+    }
+
+    /// Gets the signature for a change where one is needed: one that was presented, or one that a person gives now. Returns the
+    /// approval that was used up for it.
+    pub(crate) fn signed_for(&self, change: Change, object: &Value) -> Result<Option<(ApprovalId, Timestamp)>, AppError> {
+        let Some(enrolment) = self.host.enrolment()? else { return Ok(None) };
+        let (home, now) = (self.host.home()?, self.host.now());
+        let plan = plan_of(home.root().to_string_lossy().into_owned(), change, object);
+        let approvals = Approvals::open(home)?;
+        let keys = (&enrolment.keys, &enrolment.active);
+        let mut refused = None;
+        for text in &self.config.approvals {
+            let id = named(text)?;
+            match approvals.consume(id, keys, &plan, None, now)? {
+                Ok(_) => return Ok(Some((id, approvals.get(id)?.issued_at))),
+                Err(Problem::Drift(_)) if self.config.approvals.len() > 1 => {}
+                Err(problem @ Problem::Denied(_)) => return Err(AppError::new(ErrorKind::Denied, problem.to_string())),
+                Err(problem) => refused = Some(problem.to_string()),
+            }
+        }
+        let about = About { title: format!("change what rote may do: {}", change.kind()), ..About::default() };
+        let asked = Asked { plan: &plan, kind: Kind::Change, about: &about };
+        let envelope = approvals.request(&asked, &enrolment.active, now, &**self.host.entropy())?;
+        let view = ApprovalView::of(&envelope, now);
+        let wanted = json!({ "approval": view.approval_id, "change": change.kind(), "plan_hash": view.plan_hash });
+        let event = NewEvent { kind: event::APPROVAL_REQUESTED, effect: None, body: wanted };
+        self.host.journal()?.append(now, Durability::Process, &[event])?;
+        if view.state == Decided::Waiting
+            && let Some(passphrase) = self.host.config().passphrase.ask(&view)
+        {
+            let unlocked = self.host.unlock(&enrolment, &passphrase)?;
+            self.sign(&approvals, envelope.id, &unlocked)?;
+            let used = approvals.consume(envelope.id, keys, &plan, None, self.host.now())?;
+            used.map_err(|problem| AppError::new(ErrorKind::Conflict, problem.to_string()))?;
+            return Ok(Some((envelope.id, envelope.issued_at)));
+        }
+        Err(unsigned(&view, refused))
+    }
+}
+
+/// The error of a change for which nobody signed.
+fn unsigned(view: &ApprovalView, refused: Option<String>) -> AppError {
+    let id = &view.approval_id;
+    let message = "a person signs this change, and nobody has: nothing was changed";
+    let allow = command("rote approve allow").argument(id).note("by a person, with the passphrase");
+    let again = command("rote").plain("…").option("--approval", id).note("the same command once more, then");
+    let error = AppError::new(ErrorKind::ConfirmationNeeded, message).with_hint(format!("{allow}\n{again}"));
+    let details = json!({
+        "approval_id": id, "plan_hash_prefix": view.prefix(), "expires": view.expires_at, "refused": refused,
+    });
+    let error = error.with_details(details);
+    refused.into_iter().fold(error, AppError::with_cause)
+}
+
+fn plan_of(root: String, change: Change, object: &Value) -> Plan {
+    let mut args = object.clone();
+    if let Some(fields) = args.as_object_mut() {
+        change.of_the_moment().iter().for_each(|name| drop(fields.shift_remove(*name)));
+    }
+    let digest = sha256(&exact_json(&args).expect("an object of texts, numbers and lists"));
+    let call = PlannedCall { tool_name: change.kind().to_owned(), args, params: digest };
+    Plan {
+        context: POLICY.to_owned(),
+        root,
+        agent: AGENT.to_owned(),
+        intent: None,
+        fingerprints: BTreeMap::new(),
+        trust: BTreeMap::new(),
+        calls: vec![call],
+    }
+}
+
+fn named(id: &str) -> Result<ApprovalId, AppError> {
+    id.parse().map_err(|problem| {
+        AppError::new(ErrorKind::Usage, format!("`{id}` is not the name of a request: {problem}"))
+            .with_hint(command("rote approve ls"))
+    })
+}
+
+fn shown(key: &PublicKey, created: bool, expired: usize) -> ApprovalKey {
+    ApprovalKey {
+        key_id: key.id.clone(),
+        public_key_hex: key.bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        created_at: key.created_at.clone(),
+        created,
+        expired,
+    }
+}
+
+/// How a request stands, in a sentence.
+#[must_use]
+pub fn state_word(state: Decided) -> &'static str {
+    match state {
+        Decided::Waiting => "waiting",
+        Decided::Allowed => "allowed already",
+        Decided::Denied => "denied",
+        Decided::Used => "used",
+        Decided::Ended => "over",
+    }
+}

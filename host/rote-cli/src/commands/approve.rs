@@ -1,0 +1,326 @@
+//! `rote approve …`.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use rote_app::{AppError, ApprovalKey, ApprovalState, ApprovalView, Session};
+use rote_types::{ErrorKind, command};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::{Result, usage};
+use crate::passphrase::{Passphrases, nobody};
+use crate::render::approval::{is_long, opening, whole, word};
+use crate::render::table::table;
+use crate::render::units::{MAX_LINE, clip, plural, second};
+use crate::ui::{Report, Ui};
+
+/// Least digits of a plan's hash that stand for having read it.
+const PLAN_DIGITS: usize = 8;
+
+/// Sign what a person is asked for: with an approval key no token confirms a call, and no flag a change of what rote may do
+#[derive(Debug, Subcommand)]
+pub enum Approve {
+    Init(Init),
+    Ls(Ls),
+    Show(Show),
+    Allow(Allow),
+    Deny(Deny),
+    RotateKey(RotateKey),
+}
+
+/// Make the approval key, Ed25519 under a passphrase of at least 12 characters
+///
+/// From then on every call that needs a person, and every change of credentials, grants, base URLs, blessings and installed
+/// adapters, needs a signature with it. There is no way to read the key without the passphrase, and none to take it back.
+#[derive(Debug, Args)]
+pub struct Init {
+    #[command(flatten)]
+    given: Given,
+}
+
+/// List what waits for a signature, the newest first
+#[derive(Debug, Args)]
+pub struct Ls {
+    /// What was decided, used or let go of, too
+    #[arg(short, long)]
+    all: bool,
+    /// Most to show
+    #[arg(short, long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    limit: u16,
+}
+
+/// Print a request with all of its arguments
+#[derive(Debug, Args)]
+pub struct Show {
+    /// Its name, such as ap_00112233445566ff
+    id: String,
+}
+
+/// Allow requests: each is shown, and signed when a person says so
+///
+/// Enter, anything but `y` or `yes`, and the end of input deny. Without a terminal the passphrase is the word; a request with
+/// long arguments needs --plan besides, which `rote approve show` prints.
+#[derive(Debug, Args)]
+pub struct Allow {
+    /// Their names; several are signed with one passphrase
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// The first 8 or more digits of the plan of a request with long arguments, as `rote approve show` prints it
+    #[arg(long, value_name = "HEX")]
+    plan: Vec<String>,
+    #[command(flatten)]
+    given: Given,
+}
+
+/// Deny requests; that needs no passphrase
+#[derive(Debug, Args)]
+pub struct Deny {
+    /// Their names
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// Why, for whoever asked
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+/// Put another key in the place of the one that is there; what waits is let go of
+///
+/// The old key signs for the new one, so what it signed still counts as signed. With --passphrase-fd the second line is the new
+/// passphrase; without one it stays.
+#[derive(Debug, Args)]
+pub struct RotateKey {
+    #[command(flatten)]
+    given: Given,
+}
+
+/// Where the passphrase comes from.
+#[derive(Debug, Args)]
+struct Given {
+    /// Read the passphrase from the first line of an open file descriptor [env: ROTE_APPROVAL_PASSPHRASE] [default: asked for on
+    /// the terminal]
+    #[arg(long, value_name = "N")]
+    passphrase_fd: Option<u32>,
+}
+
+impl Given {
+    /// The passphrases that were handed in: that of the key, and maybe another one.
+    fn handed_in(&self, context: &Context) -> Result<Vec<SecretString>> {
+        match self.passphrase_fd {
+            Some(number) => Passphrases::of_descriptor(number),
+            None => Ok(context.passphrases().of_environment().into_iter().collect()),
+        }
+    }
+
+    /// The passphrase of the key.
+    fn passphrase(&self, context: &Context, command: &str) -> Result<SecretString> {
+        if let Some(given) = self.handed_in(context)?.into_iter().next() {
+            return Ok(given);
+        }
+        context.passphrases().typed("passphrase of the approval key (not shown):").ok_or_else(|| nobody(command))
+    }
+}
+
+impl Approve {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let session = context.session()?;
+        match self {
+            Self::Init(init) => init.run(context),
+            Self::Ls(ls) => Ok(listed(&session.approvals(ls.all)?, usize::from(ls.limit))),
+            Self::Show(show) => {
+                let view = session.approval(&show.id)?;
+                let report = Report::new(&view, whole(&view));
+                Ok(if view.state == ApprovalState::Waiting {
+                    let allow = command("rote approve allow").argument(&view.approval_id);
+                    report.next(if is_long(&view) { allow.option("--plan", view.prefix()) } else { allow })
+                } else {
+                    report
+                })
+            }
+            Self::Allow(allow) => allow.run(context, ui),
+            Self::Deny(deny) => {
+                let views = session.deny(&deny.ids, deny.reason.as_deref())?;
+                Ok(Report::new(json!({ "approvals": views }), format!("denied {}", plural(views.len(), "request"))))
+            }
+            Self::RotateKey(rotate) => rotate.run(context),
+        }
+    }
+}
+
+impl Init {
+    fn run(&self, context: &Context) -> Result<Report> {
+        let session = context.session()?;
+        if let Ok(Some(key)) = session.approval_key() {
+            let message = format!("there is an approval key already, {:.16}…", key.key_id);
+            let hint = command("rote approve rotate-key").note("makes another one");
+            return Err(AppError::new(ErrorKind::Conflict, message).with_hint(hint).into());
+        }
+        let key = session.approval_init(&self.new_passphrase(context, session)?)?;
+        let text = format!(
+            "{} the approval key {:.16}…\nfrom now on a person signs what only had to be confirmed; keep a copy of the folder `keys` \
+             of the home, and the passphrase in your head",
+            if key.created { "made" } else { "enrolled" },
+            key.key_id
+        );
+        Ok(Report::new(&key, text).next(command("rote approve ls").note("lists what waits for you")))
+    }
+
+    /// A passphrase that was typed twice alike, or handed in.
+    fn new_passphrase(&self, context: &Context, session: &Session) -> Result<SecretString> {
+        if let Some(given) = self.given.handed_in(context)?.into_iter().next() {
+            return Ok(given);
+        }
+        // The files of a key are there: it has a passphrase.
+        if session.approval_key().is_err() {
+            return self.given.passphrase(context, "rote approve init");
+        }
+        twice(context, "passphrase for the approval key, 12 characters or more (not shown):")?
+            .ok_or_else(|| nobody("rote approve init"))
+    }
+}
+
+/// A passphrase that is typed twice; none where nobody types one.
+fn twice(context: &Context, question: &str) -> Result<Option<SecretString>> {
+    let passphrases = context.passphrases();
+    let Some(first) = passphrases.typed(question) else { return Ok(None) };
+    let second = passphrases.typed("the same once more:");
+    if second.is_none_or(|second| second.expose_secret() != first.expose_secret()) {
+        return Err(usage("the two passphrases differ, and nothing was changed", "rote approve init"));
+    }
+    Ok(Some(first))
+}
+
+impl RotateKey {
+    fn run(&self, context: &Context) -> Result<Report> {
+        let session = context.session()?;
+        let mut handed = self.given.handed_in(context)?.into_iter();
+        let (old, new) = match handed.next() {
+            Some(old) => {
+                let new = handed.next().unwrap_or_else(|| old.clone());
+                (old, new)
+            }
+            None => {
+                let old = self.given.passphrase(context, "rote approve rotate-key")?;
+                let new = twice(context, "new passphrase (Enter keeps the old one):")?.unwrap_or_else(|| old.clone());
+                (old, new)
+            }
+        };
+        let key: ApprovalKey = session.approval_rotate(&old, &new)?;
+        let text = format!("the approval key is {:.16}… now; let go of {}", key.key_id, plural(key.expired, "request"));
+        Ok(Report::new(&key, text))
+    }
+}
+
+impl Allow {
+    fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let session = context.session()?;
+        let views = self.ids.iter().map(|id| session.approval(id)).collect::<Result<Vec<_>, _>>()?;
+        let mut allowed = Vec::new();
+        let mut denied = Vec::new();
+        for view in views {
+            if !context.passphrases().has_terminal() {
+                self.has_read(&view)?;
+                allowed.push(view.approval_id);
+            } else if decided(context, ui, &view)?.is_none() {
+                allowed.push(view.approval_id);
+            } else {
+                denied.push(view.approval_id);
+            }
+        }
+        let mut views = session.deny(&denied, None)?;
+        if !allowed.is_empty() {
+            views.extend(session.approve(&allowed, &self.given.passphrase(context, "rote approve allow ID")?)?);
+        }
+        let said = |views: &[ApprovalView], state| views.iter().filter(|one| one.state == state).count();
+        let (yes, no) = (said(&views, ApprovalState::Allowed), said(&views, ApprovalState::Denied));
+        let mut text = format!("allowed {}", plural(yes, "request"));
+        if no > 0 {
+            text = format!("{text}, denied {no}");
+        }
+        let report = Report::new(json!({ "approvals": views }), text);
+        let goes_on = |one: &&ApprovalView| one.state == ApprovalState::Allowed;
+        let next = views.iter().filter(goes_on).filter_map(|one| one.command.clone());
+        Ok(next.fold(report, Report::next))
+    }
+
+    /// Whoever is not asked says that long arguments were read.
+    fn has_read(&self, view: &ApprovalView) -> Result<()> {
+        let has = |digits: &&String| digits.len() >= PLAN_DIGITS && view.plan_hash.starts_with(digits.as_str());
+        if view.state != ApprovalState::Waiting || !is_long(view) || self.plan.iter().any(|digits| has(&digits)) {
+            return Ok(());
+        }
+        let message = format!("the arguments of `{}` are long, and nobody has said that they were read", view.approval_id);
+        let show = command("rote approve show").argument(&view.approval_id).note("prints them, and the --plan to give");
+        Err(AppError::new(ErrorKind::ConfirmationNeeded, message).with_hint(show).into())
+    }
+}
+
+/// Asks about a request on the terminal. None when a person says yes; what they say where they say no, which may be nothing. Long
+/// arguments are opened before yes counts.
+pub(crate) fn decided(context: &Context, ui: &mut Ui<'_>, view: &ApprovalView) -> Result<Option<String>> {
+    ui.talk(&opening(view));
+    let mut is_open = !is_long(view);
+    // Whoever types something else has said no; so there are two questions at most.
+    for _ in 0..2 {
+        let question = if is_open { "allow it? [y/N]" } else { "allow it? [s]how all of it first, or [N]o" };
+        let answer = context.passphrases().line(question, false);
+        let answer = answer.as_ref().map(|line| line.trim().to_ascii_lowercase()).unwrap_or_default();
+        match answer.as_str() {
+            "y" | "yes" if is_open => return Ok(None),
+            "s" | "show" if !is_open => {
+                ui.talk(&whole(view));
+                is_open = true;
+            }
+            "n" | "no" => {
+                let reason = context.passphrases().line("why (Enter says nothing):", false);
+                return Ok(Some(reason.map(|line| line.trim().to_owned()).unwrap_or_default()));
+            }
+            _ => break,
+        }
+    }
+    Ok(Some(String::new()))
+}
+
+fn listed(views: &[ApprovalView], most: usize) -> Report {
+    let text = if views.is_empty() {
+        "nothing waits for a signature".to_owned()
+    } else {
+        let row = |view: &ApprovalView| {
+            let id = view.approval_id.clone();
+            vec![id, word(view.state).to_owned(), second(view.expires_at), clip(&view.title, MAX_LINE / 2)]
+        };
+        let rows: Vec<Vec<String>> = views.iter().take(most).map(row).collect();
+        let more = views.len().saturating_sub(most);
+        let more = if more == 0 { String::new() } else { format!("\n… and {more} more; --limit shows them") };
+        format!("{}{more}", table(&["request", "state", "until", "what"], &rows))
+    };
+    let shown = &views[..views.len().min(most)];
+    let report = Report::new(json!({ "approvals": shown, "total": views.len() }), text);
+    let waiting = views.iter().find(|view| view.state == ApprovalState::Waiting);
+    match waiting {
+        Some(view) => report.next(command("rote approve show").argument(&view.approval_id)),
+        None => report,
+    }
+}
+
+/// How long a call looks away between two looks at its request.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Waits until a person has decided about a request, at most so long; false where nobody did.
+pub(crate) fn awaited(context: &Context, ui: &mut Ui<'_>, id: &str, most: Duration) -> Result<bool> {
+    let session = context.session()?;
+    if !ui.json {
+        ui.talk(&format!("waiting for a person: {}", command("rote approve allow").argument(id)));
+    }
+    let decided = async {
+        while session.approval(id)?.state == ApprovalState::Waiting {
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok::<_, AppError>(())
+    };
+    match context.block_on(async { tokio::time::timeout(most, decided).await })? {
+        Ok(decided) => decided.map(|()| true).map_err(Into::into),
+        Err(_) => Ok(false),
+    }
+}

@@ -1,0 +1,162 @@
+//! A person's word for one call: a confirm token, or a signed approval where a person enrolled a key.
+//!
+//! Invariants: with a key no token counts, and none is made; an approval is used up before the start is written, and what the journal
+//! has as used is not used again, whatever the database of the approvals says; so a stop in between costs the approval and
+//! makes no call.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use rote_approval::{About, ApprovalId, Approvals, Asked, Enrolment, Envelope, Kind, Plan, PlannedCall, Problem};
+use rote_types::{AdapterId, conceal, exact_json, sha256};
+
+use crate::invocation::Invocation;
+use crate::journal::{Confirmed, Entry, Minted, Word};
+use crate::stage::Case;
+use crate::{GateError, GateParts, Pinned};
+
+/// The program that does what is approved.
+const AGENT: &str = "rote";
+
+/// How a call gets its word.
+pub(crate) struct Asking<'a> {
+    parts: &'a GateParts,
+    word: Word,
+    signed: Option<Signing>,
+}
+
+/// Where a key is enrolled.
+struct Signing {
+    enrolment: Enrolment,
+    plan: Plan,
+}
+
+impl<'a> Asking<'a> {
+    /// Reads how things stand, and what a word would be for.
+    pub(crate) fn new(parts: &'a GateParts, case: &Case<'_>, invocation: &Invocation) -> Result<Self, GateError> {
+        let word = Word::new(invocation, case.effect.as_ref());
+        let enrolment = Enrolment::of(&parts.home, &parts.journal)?;
+        let signed = enrolment.map(|enrolment| Signing { enrolment, plan: plan(parts, case, invocation, &word) });
+        Ok(Self { parts, word, signed })
+    }
+
+    /// Looks among what was presented for the word that is for this call; uses it up and writes the start.
+    pub(crate) fn start(&self, entry: &Entry<'_>, presented: &[String]) -> Result<Confirmed, GateError> {
+        match &self.signed {
+            Some(signing) => signing.start(self.parts, entry, presented),
+            None => entry.start_confirmed(self.parts, &self.word, presented),
+        }
+    }
+
+    /// Asks for the word; `command` is given what is to be presented then.
+    pub(crate) fn ask(
+        &self,
+        entry: &Entry<'_>,
+        about: About,
+        command: impl Fn(&str) -> Option<String>,
+    ) -> Result<(Minted, Option<String>), GateError> {
+        let minted = match &self.signed {
+            Some(signing) => signing.ask(self.parts, entry, about)?,
+            None => entry.mint(self.parts, &self.word)?,
+        };
+        let command = command(&minted.token);
+        Ok((minted, command))
+    }
+}
+
+impl Signing {
+    fn start(
+        &self,
+        parts: &GateParts,
+        entry: &Entry<'_>,
+        presented: &[String],
+    ) -> Result<Confirmed, GateError> {
+        let mut refusals = Vec::new();
+        let approvals = Approvals::open(&parts.home)?;
+        for text in presented {
+            let Ok(id) = text.parse::<ApprovalId>() else {
+                refusals.push("the approval key was enrolled: a person's signature counts, and no token".to_owned());
+                continue;
+            };
+            match self.consume(parts, &approvals, id)? {
+                Ok(issued) => match entry.start_approved(parts, (id, issued))? {
+                    None => return Ok(Confirmed::Started),
+                    Some(at) => refusals.push(Problem::Consumed(Some(at)).to_string()),
+                },
+                // A flow presents the approvals of all its calls.
+                Err(Problem::Drift(_)) if presented.len() > 1 => {}
+                Err(problem) => refusals.push(problem.to_string()),
+            }
+        }
+        Ok(Confirmed::Refused(refusals.into_iter().next()))
+    }
+
+    /// Uses an approval up for exactly this call; returns when it was asked for.
+    fn consume(
+        &self,
+        parts: &GateParts,
+        approvals: &Approvals,
+        id: ApprovalId,
+    ) -> Result<Result<Timestamp, Problem>, GateError> {
+        let keys = (&self.enrolment.keys, &self.enrolment.active);
+        match approvals.consume(id, keys, &self.plan, None, parts.clock.now())? {
+            Ok(decided) if decided.iter().all(|one| one.approved) => Ok(Ok(approvals.get(id)?.issued_at)),
+            // It has been used up all the same: a person answered.
+            Ok(_) => Err(denied(&Problem::Denied(approvals.get(id)?.denial))),
+            Err(problem @ Problem::Denied(_)) => Err(denied(&problem)),
+            Err(problem @ Problem::Drift(_)) => {
+                self.replaced(&approvals.get(id)?).map_or(Ok(Err(problem)), Err)
+            }
+            Err(problem) => Ok(Err(problem)),
+        }
+    }
+
+    /// The adapter that another one took the place of since the approval, by their fingerprints.
+    fn replaced(&self, envelope: &Envelope) -> Option<GateError> {
+        let (adapter, installed) = self.plan.fingerprints.first_key_value()?;
+        let approved = envelope.scope["fingerprints"].as_object()?.get(adapter)?.as_str()?;
+        let adapter: AdapterId = adapter.parse().ok()?;
+        (approved != installed).then(|| GateError::FingerprintMismatch {
+            adapter,
+            subject: Pinned::Adapter,
+            expected: approved.to_owned(),
+            installed: installed.clone(),
+        })
+    }
+
+    fn ask(&self, parts: &GateParts, entry: &Entry<'_>, about: About) -> Result<Minted, GateError> {
+        let asked = Asked { plan: &self.plan, kind: Kind::Call, about: &about };
+        let approvals = Approvals::open(&parts.home)?;
+        let envelope = approvals.request(&asked, &self.enrolment.active, parts.clock.now(), &*parts.entropy)?;
+        entry.ask_signature(parts, envelope.id)?;
+        let plan = Some(envelope.prefix().to_owned());
+        Ok(Minted { token: envelope.id.to_string(), expires: envelope.expires_at, plan })
+    }
+}
+
+fn denied(problem: &Problem) -> GateError {
+    GateError::Denied { rule: "approval".to_owned(), message: problem.to_string(), hint: None }
+}
+
+/// What holds now, as a person would approve it. A person sees the arguments with what is secret in them masked; the digest beside
+/// them is over the arguments as they are sent.
+fn plan(parts: &GateParts, case: &Case<'_>, invocation: &Invocation, word: &Word) -> Plan {
+    let adapter = invocation.adapter.id.to_string();
+    let shown = case.shown_arguments(invocation);
+    let args = conceal(&invocation.tool.input_schema, shown).map_or_else(|| shown.clone(), |(concealed, _)| concealed);
+    let trust = exact_json(&word.trust).expect("a trust root is text under text keys");
+    let fingerprint = invocation.adapter.fingerprint.to_string();
+    Plan {
+        context: word.scope.to_string(),
+        root: parts.home.root().to_string_lossy().into_owned(),
+        agent: AGENT.to_owned(),
+        intent: invocation.mandate.intent().map(str::to_owned),
+        fingerprints: BTreeMap::from([(adapter.clone(), fingerprint)]),
+        trust: BTreeMap::from([(adapter.clone(), sha256(&trust).hex())]),
+        calls: vec![PlannedCall {
+            tool_name: format!("{adapter}/{}", invocation.tool.name),
+            args,
+            params: word.arguments,
+        }],
+    }
+}
