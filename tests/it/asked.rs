@@ -34,7 +34,8 @@ const ASK: &[(&str, &[&str])] = &[
 ];
 
 /// The other commands.
-const ASK_NOTHING: &str = "adapter info, adapter list, all-success, any-auth-error, any-error, audit rebuild, \
+const ASK_NOTHING: &str = "adapter info, adapter list, all-success, any-auth-error, any-error, approve allow, approve deny, \
+    approve init, approve ls, approve rotate-key, approve show, audit rebuild, \
     audit tail, audit verify, batch, bench, bind, call, changed, clean, clear, compare, complete, completion, \
     decompile, demo serve, demo spec, describe, diff, exists, expect, explore, export, flow analytics, flow answer, flow build, flow bump, \
     flow decompile, flow dev, flow doctor, flow export, flow fork, flow health, flow index, flow infer, flow info, \

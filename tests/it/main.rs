@@ -6,6 +6,8 @@
 
 mod adapter;
 mod answers;
+#[cfg(target_os = "linux")]
+mod approvals;
 mod asked;
 mod audit;
 mod bad_input;

@@ -3,13 +3,14 @@
 //! Invariants: a change that asks for a person is made without a key by whoever agreed, and with one only by a signature over what is
 //! changed; the event of the change names it. Each time the key is unlocked it signs where the journal ends.
 
+use jiff::Timestamp;
 use rote_approval::{
     About, ApprovalError, ApprovalId, Approvals, Asked, Enrolment, Envelope, Keys, Kind, Plan, PlannedCall, Problem,
     PublicKey, Said, SignedHead, State, Unlocked,
 };
-use rote_home::{Durability, FileMode, HomeError, NewEvent, read_trusted, write_durable};
+use rote_gate::project_approvals;
+use rote_home::{Durability, FileMode, HomeError, Journal, NewEvent, read_trusted, write_durable};
 use rote_types::{ErrorKind, command, event, exact_json, sha256};
-use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -29,6 +30,9 @@ const MAX_HEAD: u64 = 4 << 10;
 pub trait AskPassphrase: Send + Sync + std::fmt::Debug {
     /// Shows what would be signed, and returns the passphrase; none where nobody is there, or nobody gives one.
     fn ask(&self, request: &ApprovalView) -> Option<SecretString>;
+
+    /// Asks for it with a question alone.
+    fn plain(&self, question: &str) -> Option<SecretString>;
 }
 
 /// Nobody is there to be asked.
@@ -37,6 +41,10 @@ pub struct NoPassphrase;
 
 impl AskPassphrase for NoPassphrase {
     fn ask(&self, _request: &ApprovalView) -> Option<SecretString> {
+        None
+    }
+
+    fn plain(&self, _question: &str) -> Option<SecretString> {
         None
     }
 }
@@ -66,6 +74,9 @@ pub struct ApprovalView {
     pub title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What came of an earlier approval of the same, where nothing was done with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
     /// The calls: `tool_name`, and `args` with secrets masked.
     pub tool_calls: Value,
     /// What it holds for.
@@ -96,13 +107,6 @@ pub struct ApprovalKey {
     pub expired: usize,
 }
 
-/// The signed end of the journal, and how it stands.
-#[derive(Debug, Clone, Serialize)]
-pub struct Anchored {
-    #[serde(flatten)]
-    pub head: SignedHead,
-}
-
 impl ApprovalView {
     fn of(envelope: &Envelope, now: Timestamp) -> Self {
         let state = match envelope.state(now) {
@@ -118,6 +122,7 @@ impl ApprovalView {
             state,
             title: envelope.about.title.clone(),
             why: envelope.about.why.clone(),
+            before: envelope.about.before.clone(),
             tool_calls: envelope.tool_calls.clone(),
             scope: envelope.scope.clone(),
             plan_hash: envelope.plan_hash.clone(),
@@ -155,24 +160,20 @@ impl Host {
     /// Appends an event, and has the key sign that the journal ends with it.
     fn append_signed(&self, key: &Unlocked, kind: &'static str, body: Value) -> Result<(), AppError> {
         let event = NewEvent { kind, effect: None, body };
-        let recorded = self.journal()?.append(self.now(), Durability::Disk, &[event])?;
-        if let Some(event) = recorded.last() {
+        let journal = self.journal()?;
+        journal.append(self.now(), Durability::Disk, &[event])?;
+        project_approvals(self.home()?, &journal);
+        self.sign_end(key, &journal)
+    }
+
+    /// Has the key sign where a journal ends.
+    pub(crate) fn sign_end(&self, key: &Unlocked, journal: &Journal) -> Result<(), AppError> {
+        if let Some(event) = journal.tail(1)?.last() {
             let head = key.sign_head((event.seq, event.hash), self.now());
             let text = serde_json::to_vec(&head).expect("texts and a number");
             write_durable(&self.home()?.signed_head_file(), &text, FileMode::Private)?;
         }
         Ok(())
-    }
-
-    /// Returns where the journal ended when the key was last unlocked.
-    fn signed_head(&self) -> Result<Option<SignedHead>, AppError> {
-        let path = self.home()?.signed_head_file();
-        let bytes = match read_trusted(&path, MAX_HEAD) {
-            Err(HomeError::NotFound { .. }) => return Ok(None),
-            bytes => bytes?,
-        };
-        let damaged = |error: serde_json::Error| ApprovalError::Damaged { path: path.clone(), reason: error.to_string() };
-        Ok(Some(serde_json::from_slice(&bytes).map_err(damaged)?))
     }
 }
 
@@ -291,47 +292,75 @@ impl Session {
                     "reason": reason,
                 });
                 let event = NewEvent { kind: event::APPROVAL_DECIDED, effect: None, body };
-                self.host.journal()?.append(self.host.now(), Durability::Process, &[event])?;
+                let journal = self.host.journal()?;
+                journal.append(self.host.now(), Durability::Process, &[event])?;
+                project_approvals(self.host.home()?, &journal);
                 Ok(ApprovalView::of(&envelope, self.host.now()))
             })
             .collect()
     }
 
-    /// Returns where the journal ended when the key was last unlocked, as it was signed then; it is kept elsewhere to show
-    /// later that nothing before it was rewritten.
+    /// Returns where the journal ended when the key was last unlocked, as it was signed then: kept elsewhere, it shows later
+    /// whether what was before it is still the same.
     ///
     /// # Errors
     /// `NotFound` where no key was ever unlocked, Conflict where the journal is not the one that was signed.
-    pub fn audit_anchor(&self) -> Result<Anchored, AppError> {
-        let head = self.checked_head()?;
-        head.map(|head| Anchored { head }).ok_or_else(|| {
+    pub fn audit_anchor(&self) -> Result<SignedHead, AppError> {
+        self.signed_head()?.ok_or_else(|| {
             AppError::new(ErrorKind::NotFound, "nobody has signed where the journal ends")
                 .with_hint(command("rote approve init").note("makes the key that does"))
         })
     }
 
-    /// The signed end of the journal, if its signature and the event that it names fit.
-    pub(crate) fn checked_head(&self) -> Result<Option<SignedHead>, AppError> {
-        let Some(enrolment) = self.host.enrolment()? else { return Ok(None) };
-        let Some(head) = self.host.signed_head()? else { return Ok(None) };
-        let conflict = |message: String| {
-            let hint = "the journal or the signature was changed; an anchor that you kept elsewhere tells which";
-            AppError::new(ErrorKind::Conflict, message).with_hint(hint)
-        };
-        let key = enrolment.keys.known(&head.key_id).ok_or_else(|| {
-            conflict("where the journal ends is signed with a key that was never enrolled".to_owned())
+    /// The signed end of the journal, where a key has signed one.
+    pub(crate) fn signed_head(&self) -> Result<Option<SignedHead>, AppError> {
+        if self.host.enrolment()?.is_none() {
+            return Ok(None);
+        }
+        let path = self.host.home()?.signed_head_file();
+        match read_trusted(&path, MAX_HEAD) {
+            Err(HomeError::NotFound { .. }) => Err(not_signed("the signed end of the journal is gone".to_owned())),
+            bytes => self.kept_anchor(&bytes?).map(Some),
+        }
+    }
+
+    /// A signed end of the journal, if an enrolled key signed it and the journal has the event that it names.
+    pub(crate) fn kept_anchor(&self, bytes: &[u8]) -> Result<SignedHead, AppError> {
+        let head: SignedHead = serde_json::from_slice(bytes)
+            .map_err(|error| not_signed(format!("the signed end of the journal is not one: {error}")))?;
+        let key = self.host.enrolled()?.keys.known(&head.key_id);
+        let key = key.ok_or_else(|| {
+            not_signed("the end of the journal is signed with a key that was never enrolled".to_owned())
         })?;
-        head.verify(&key.bytes).map_err(|problem| conflict(format!("the signed end of the journal: {problem}")))?;
+        head.verify(&key.bytes).map_err(|problem| not_signed(format!("the signed end of the journal: {problem}")))?;
         let found = self.host.journal()?.read(head.seq, 1)?;
         if found.first().is_none_or(|event| event.seq != head.seq || event.hash.hex() != head.sha256) {
-            return Err(conflict(format!("event {} is not the one that was signed at {}", head.seq, head.at)));
+            return Err(not_signed(format!("event {} is not the one that was signed at {}", head.seq, head.at)));
         }
-        Ok(Some(head))
+        Ok(head)
+    }
+
+    /// Makes sure that a person is there for what is no change of the policy plane and as much: whoever has the passphrase.
+    pub(crate) fn unlocked_for(&self, what: &str) -> Result<Option<Unlocked>, AppError> {
+        // The journal may be what is broken: the ring says by itself that there is a key.
+        let Some(keys) = Keys::read(self.host.home()?)? else { return Ok(None) };
+        let newest = keys.newest()?;
+        let asked = self.host.config().passphrase.plain(&format!("passphrase of the approval key, to {what}:"));
+        let passphrase = asked.ok_or_else(|| {
+            let message = format!("a person with the approval key has to {what}, and nobody gave its passphrase");
+            AppError::new(ErrorKind::ConfirmationNeeded, message)
+                .with_hint("type it at a terminal, or set ROTE_APPROVAL_PASSPHRASE")
+        })?;
+        Ok(Some(keys.unlock(&newest.id, passphrase.expose_secret(), &**self.host.entropy())?))
     }
 
     /// Gets the signature for a change where one is needed: one that was presented, or one that a person gives now. Returns the
     /// approval that was used up for it.
-    pub(crate) fn signed_for(&self, change: Change, object: &Value) -> Result<Option<(ApprovalId, Timestamp)>, AppError> {
+    pub(crate) fn signed_for(
+        &self,
+        change: Change,
+        object: &Value,
+    ) -> Result<Option<(ApprovalId, Timestamp)>, AppError> {
         let Some(enrolment) = self.host.enrolment()? else { return Ok(None) };
         let (home, now) = (self.host.home()?, self.host.now());
         let plan = plan_of(home.root().to_string_lossy().into_owned(), change, object);
@@ -365,6 +394,12 @@ impl Session {
         }
         Err(unsigned(&view, refused))
     }
+}
+
+/// The error of a signed end that does not fit the journal.
+fn not_signed(message: String) -> AppError {
+    let hint = "the journal or the signature was changed; an anchor that you kept elsewhere tells which: rote audit verify --anchor FILE";
+    AppError::new(ErrorKind::Conflict, message).with_hint(hint)
 }
 
 /// The error of a change for which nobody signed.

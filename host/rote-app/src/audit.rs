@@ -1,6 +1,7 @@
 //! The journal: read, checked, projected again.
 
 use jiff::Timestamp;
+use rote_approval::SignedHead;
 use rote_gate::{OpenTask, RebuildReport};
 use rote_home::{Journal, OpenDifference, Restarted, VerifyReport};
 use rote_types::{EffectId, ErrorKind};
@@ -39,6 +40,9 @@ pub struct Verified {
     pub head: String,
     /// First and last event that a power cut may have taken: written, not synced, and gone since the machine was started.
     pub lost: Option<(u64, u64)>,
+    /// Where the journal ended when the approval key signed that last: up to there nobody without it rewrote anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signed: Option<SignedHead>,
 }
 
 /// What a rebuild of the projections did.
@@ -82,26 +86,35 @@ impl Session {
     /// Checks the whole chain, that it ends where the anchor says, and that what is open of runs is what its events say.
     ///
     /// # Errors
-    /// Conflict when an event was changed, removed or added, when anchor or key are not those of the journal, or when what is
-    /// open differs.
-    pub fn audit_verify(&self) -> Result<Verified, AppError> {
+    /// Conflict when an event was changed, removed or added, when anchor or key are not those of the journal, when what is
+    /// open differs, or when the journal does not have the event that the approval key, or `anchor`, signed.
+    pub fn audit_verify(&self, anchor: Option<&[u8]>) -> Result<Verified, AppError> {
         let journal = self.host.journal()?;
         let report = intact(&journal)?;
         let open = journal.open_difference()?;
         if !open.is_none() {
             return Err(other_open(&open));
         }
-        Ok(Verified { events: report.events, head: report.head.to_string(), lost: report.lost })
+        let signed = match anchor {
+            Some(kept) => Some(self.kept_anchor(kept)?),
+            None => self.signed_head()?,
+        };
+        Ok(Verified { events: report.events, head: report.head.to_string(), lost: report.lost, signed })
     }
 
     /// Begins a new chain in the place of one that is not the one that was written, and keeps the old events aside.
     ///
     /// # Errors
-    /// Conflict when the journal is in order.
+    /// Conflict when the journal is in order; `ConfirmationNeeded` where there is an approval key, and nobody gives its passphrase.
     pub fn audit_restart(&self, consent: Consent) -> Result<Restarted, AppError> {
+        let key = self.unlocked_for("begin a new journal")?;
         let done =
             Journal::restart(self.host.home()?, &**self.host.entropy(), self.host.now(), who(&self.word(consent)))?;
-        done.ok_or_else(|| AppError::new(ErrorKind::Conflict, "the journal is in order, and goes on"))
+        let done = done.ok_or_else(|| AppError::new(ErrorKind::Conflict, "the journal is in order, and goes on"))?;
+        if let Some(key) = key {
+            self.host.sign_end(&key, &Journal::open(self.host.home()?, &**self.host.entropy())?)?;
+        }
+        Ok(done)
     }
 
     /// Writes the projections of the journal again.

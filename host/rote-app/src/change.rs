@@ -6,6 +6,7 @@
 
 use jiff::Timestamp;
 use rote_approval::ApprovalId;
+use rote_gate::project_approvals;
 use rote_govern::audit::Word;
 use rote_home::{Durability, NewEvent};
 use rote_types::{ErrorKind, event};
@@ -166,7 +167,10 @@ impl Host {
                 let used = NewEvent { kind: event::APPROVAL_CONSUMED, effect: None, body: used };
                 let event = NewEvent { kind: change.kind(), effect: None, body: Value::Object(body) };
                 let appended = journal.append_approved(now, (&id, issued), &[event, used])?;
-                appended.map_err(|at| AppError::new(ErrorKind::Conflict, format!("`{id}` was used at {at}")))?
+                let appended =
+                    appended.map_err(|at| AppError::new(ErrorKind::Conflict, format!("`{id}` was used at {at}")))?;
+                project_approvals(self.home()?, &journal);
+                appended
             }
         };
         Ok(recorded.first().map_or(0, |event| event.seq))

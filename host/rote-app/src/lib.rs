@@ -44,7 +44,7 @@ mod written;
 pub use adapter::{AccessCounts, AdapterDetail, AdapterList, CredentialSet, Described, IdempotencyKeys, ToolLine};
 pub use adapter_new::{AdapterNew, AdapterPlan};
 pub use answer::{HandedOn, Wanted};
-pub use approval::{Anchored, ApprovalKey, ApprovalView, AskPassphrase, Decided as ApprovalState, NoPassphrase, state_word};
+pub use approval::{ApprovalKey, ApprovalView, AskPassphrase, Decided as ApprovalState, NoPassphrase, state_word};
 pub use audit::{AuditEvent, Rebuilt, Verified};
 pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest, Called, Parameter};
 pub use change::Consent;
@@ -69,6 +69,7 @@ pub use written::Written;
 pub use rote_adapter::{
     AdapterEntry, AdapterLine, AdapterProblem, Answer, BatchItem, Hit, InstallReport, Pace, References,
 };
+pub use rote_approval::SignedHead;
 pub use rote_flow::{
     BlessRequest, BlessingInfo, BlessingState, BuildRequest, BuildSource, Built, CallableState, CrystallizeRequest,
     Crystallized, Decided, DryRun, EndpointState, FRONTMATTER_SCHEMA, FlowHealth, FlowInfo, FlowQuestion,

@@ -70,7 +70,7 @@ pub struct About {
     /// What asks for a person, where it is not the write guard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// How the same was asked for before, where its outcome is not known or it was not begun.
+    /// What came of an earlier approval of the same, where it was used up and nothing was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// The command that goes on with the approval.

@@ -98,7 +98,7 @@ impl Approvals {
             }
             prune(connection, now)?;
             let made = insert(connection, asked, (&binding, &key.id), now, entropy)?;
-            Ok(find(connection, made)?)
+            find(connection, made)
         })?
         .ok_or(ApprovalError::Full(MAX_PENDING))
     }
@@ -110,6 +110,16 @@ impl Approvals {
     pub fn get(&self, id: ApprovalId) -> Result<Envelope, ApprovalError> {
         let found = find(&self.connection, id).map_err(self.failed("read"))?;
         found.ok_or(ApprovalError::Unknown(id))
+    }
+
+    /// Returns the approval of exactly this plan that was used last.
+    ///
+    /// # Errors
+    /// [`ApprovalError::Database`].
+    pub fn last_used(&self, plan: &Plan) -> Result<Option<Envelope>, ApprovalError> {
+        let tail = "WHERE binding = ?1 AND state = 'consumed' ORDER BY consumed_at DESC, rowid DESC LIMIT 1";
+        let found = select(&self.connection, tail, [plan.binding().hex()]).map_err(self.failed("read"))?;
+        Ok(found.into_iter().next())
     }
 
     /// Returns all that is kept, the newest first.

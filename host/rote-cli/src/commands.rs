@@ -37,9 +37,9 @@ mod words;
 
 use std::path::PathBuf;
 
+pub(crate) use approve::{awaited, decided};
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use clap::{Args, Parser, Subcommand};
-pub(crate) use approve::{awaited, decided};
 pub(crate) use screen::line;
 
 use crate::context::Context;
@@ -71,7 +71,7 @@ pub struct Global {
     #[arg(short, long, global = true, value_name = "NAME")]
     pub workspace: Option<String>,
     /// A request that a person has signed, for the change that the command makes; repeat it for more
-    #[arg(long, global = true, value_name = "ID")]
+    #[arg(long, global = true, value_name = "REQUEST")]
     pub approval: Vec<String>,
     /// Answer with one JSON envelope on stdout, errors included
     #[arg(long, global = true)]

@@ -51,7 +51,8 @@ struct Line<'a> {
 
 impl<'a> Line<'a> {
     fn read(root: &'a Command, words: &'a [String]) -> Self {
-        let global = Global { home: None, workspace: None, approval: Vec::new(), json: false, no_color: false, verbose: 0 };
+        let global =
+            Global { home: None, workspace: None, approval: Vec::new(), json: false, no_color: false, verbose: 0 };
         let (path, positionals) = (Vec::new(), Vec::new());
         let mut line = Self { command: root, path, positionals, open: None, plain: false, global };
         words.iter().for_each(|word| line.take(word));

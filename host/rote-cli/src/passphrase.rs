@@ -47,7 +47,7 @@ impl Passphrases {
     /// Usage for one that is not open.
     pub(crate) fn of_descriptor(number: u32) -> Result<Vec<SecretString>> {
         let file = std::fs::File::open(format!("/dev/fd/{number}")).map_err(|error| {
-            let hint = "rote approve allow ID --passphrase-fd 3 3< FILE";
+            let hint = "rote approve allow REQUEST --passphrase-fd 3 3< FILE";
             usage(format!("the file descriptor {number} cannot be read: {error}"), hint)
         })?;
         let mut text = Zeroizing::new(String::new());
@@ -111,11 +111,18 @@ impl AskPassphrase for Passphrases {
         writeln!(std::io::stderr(), "{}", approval::whole(request)).ok()?;
         self.typed("passphrase of the approval key, to sign this (Enter signs nothing):")
     }
+
+    fn plain(&self, question: &str) -> Option<SecretString> {
+        self.of_environment().or_else(|| self.typed(question))
+    }
 }
 
 /// Returns an error for what nobody gave.
 pub(crate) fn nobody(command: &str) -> CliError {
-    usage("there is nobody at a terminal to give the passphrase of the approval key", format!("{command} --passphrase-fd 3 3< FILE"))
+    usage(
+        "there is nobody at a terminal to give the passphrase of the approval key",
+        format!("{command} --passphrase-fd 3 3< FILE"),
+    )
 }
 
 /// Holds the terminal's echo off and gives it back when dropped.

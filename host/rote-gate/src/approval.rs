@@ -65,12 +65,7 @@ impl<'a> Asking<'a> {
 }
 
 impl Signing {
-    fn start(
-        &self,
-        parts: &GateParts,
-        entry: &Entry<'_>,
-        presented: &[String],
-    ) -> Result<Confirmed, GateError> {
+    fn start(&self, parts: &GateParts, entry: &Entry<'_>, presented: &[String]) -> Result<Confirmed, GateError> {
         let mut refusals = Vec::new();
         let approvals = Approvals::open(&parts.home)?;
         for text in presented {
@@ -85,7 +80,10 @@ impl Signing {
                 },
                 // A flow presents the approvals of all its calls.
                 Err(Problem::Drift(_)) if presented.len() > 1 => {}
-                Err(problem) => refusals.push(problem.to_string()),
+                Err(problem) => {
+                    let lost = unstarted(parts, &approvals.get(id).ok(), &problem)?;
+                    refusals.push(lost.unwrap_or_else(|| problem.to_string()));
+                }
             }
         }
         Ok(Confirmed::Refused(refusals.into_iter().next()))
@@ -104,9 +102,7 @@ impl Signing {
             // It has been used up all the same: a person answered.
             Ok(_) => Err(denied(&Problem::Denied(approvals.get(id)?.denial))),
             Err(problem @ Problem::Denied(_)) => Err(denied(&problem)),
-            Err(problem @ Problem::Drift(_)) => {
-                self.replaced(&approvals.get(id)?).map_or(Ok(Err(problem)), Err)
-            }
+            Err(problem @ Problem::Drift(_)) => self.replaced(&approvals.get(id)?).map_or(Ok(Err(problem)), Err),
             Err(problem) => Ok(Err(problem)),
         }
     }
@@ -124,14 +120,24 @@ impl Signing {
         })
     }
 
-    fn ask(&self, parts: &GateParts, entry: &Entry<'_>, about: About) -> Result<Minted, GateError> {
-        let asked = Asked { plan: &self.plan, kind: Kind::Call, about: &about };
+    fn ask(&self, parts: &GateParts, entry: &Entry<'_>, mut about: About) -> Result<Minted, GateError> {
         let approvals = Approvals::open(&parts.home)?;
+        let used = approvals.last_used(&self.plan)?;
+        let problem = Problem::Consumed(used.as_ref().and_then(|used| used.consumed_at));
+        about.before = unstarted(parts, &used, &problem)?;
+        let asked = Asked { plan: &self.plan, kind: Kind::Call, about: &about };
         let envelope = approvals.request(&asked, &self.enrolment.active, parts.clock.now(), &*parts.entropy)?;
         entry.ask_signature(parts, envelope.id)?;
         let plan = Some(envelope.prefix().to_owned());
         Ok(Minted { token: envelope.id.to_string(), expires: envelope.expires_at, plan })
     }
+}
+
+/// What is said of an approval that was used up for a call of which the journal has no start: somebody stopped rote between the two.
+fn unstarted(parts: &GateParts, used: &Option<Envelope>, problem: &Problem) -> Result<Option<String>, GateError> {
+    let (Some(used), Problem::Consumed(_)) = (used, problem) else { return Ok(None) };
+    let is_known = parts.journal.approval_used(&used.id.to_string(), used.issued_at)?.is_some();
+    Ok((!is_known).then(|| format!("`{}` was used up for this call, which was not started", used.id)))
 }
 
 fn denied(problem: &Problem) -> GateError {

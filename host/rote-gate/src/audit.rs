@@ -7,7 +7,7 @@ use rote_types::AdapterId;
 use serde::Serialize;
 
 use crate::projection::{lock_log, logs_of, write_logs, write_nonces};
-use crate::{Gate, GateError, trace};
+use crate::{Gate, GateError, approvals_log, trace};
 
 /// What a rebuild did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -23,7 +23,7 @@ pub struct RebuildReport {
 }
 
 impl Gate {
-    /// Makes every projection again: the write guard's logs and the traces of projects, byte for byte, and the lists of confirm
+    /// Makes every projection again: the write guard's logs, the log of approvals and the traces of projects, byte for byte, and the lists of confirm
     /// tokens.
     ///
     /// # Errors
@@ -46,6 +46,10 @@ impl Gate {
             write_nonces(home, journal, adapter, self.parts.clock.now())?;
         }
         drop(locks);
+        let (lines, is_changed) = approvals_log::rebuild(home, journal)?;
+        report.files += usize::from(lines > 0);
+        report.lines += lines;
+        report.changed.extend(is_changed.then(|| home.approvals_log_file().display().to_string()));
         let traces = trace::rebuild(home, journal)?;
         report.files += traces.files;
         report.lines += traces.lines;

@@ -432,7 +432,8 @@ impl Classify for GateError {
             Self::Egress { refusal, adapter } => egress_hint(refusal, adapter.as_ref()),
             Self::FingerprintMismatch { adapter, .. } => Some(command("rote adapter info").argument(adapter).into()),
             Self::ConfirmationNeeded { token, detail, .. } if detail.plan.is_some() => {
-                let allow = command("rote approve allow").argument(token).note("by a person, with the passphrase").to_string();
+                let allow =
+                    command("rote approve allow").argument(token).note("by a person, with the passphrase").to_string();
                 Some(detail.command.iter().fold(allow, |lines, command| format!("{lines}\n{command}")))
             }
             Self::ConfirmationNeeded { detail, .. } => detail.command.clone(),
@@ -520,11 +521,13 @@ impl Classify for GateError {
             Self::FingerprintMismatch { adapter, subject, expected, installed } => Some(json!({
                 "adapter": adapter, "subject": subject.to_string(), "expected": expected, "installed": installed
             })),
-            Self::ConfirmationNeeded { adapter, tool, token, expires, detail } if detail.plan.is_some() => Some(json!({
-                "adapter": adapter, "tool": tool, "impact": detail.impact, "approval_id": token,
-                "plan_hash_prefix": detail.plan, "expires": expires, "why": detail.why, "refused": detail.refused,
-                "command": detail.command
-            })),
+            Self::ConfirmationNeeded { adapter, tool, token, expires, detail } if detail.plan.is_some() => {
+                Some(json!({
+                    "adapter": adapter, "tool": tool, "impact": detail.impact, "approval_id": token,
+                    "plan_hash_prefix": detail.plan, "expires": expires, "why": detail.why, "refused": detail.refused,
+                    "command": detail.command
+                }))
+            }
             Self::ConfirmationNeeded { adapter, tool, token, expires, detail } => Some(json!({
                 "adapter": adapter, "tool": tool, "impact": detail.impact, "confirm_token": token,
                 "expires": expires, "why": detail.why, "refused": detail.refused, "command": detail.command

@@ -6,15 +6,16 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rote_approval::ApprovalId;
 use rote_govern::audit::{Decision, EffectOutcome, EffectRecord, TaskOutcome, TaskRecord, is_guarded};
 use rote_govern::idempotency::without_key;
 use rote_govern::{CONFIRM_LIFETIME, Redactor, args_digest, confirm_token, token_hash};
 use rote_home::{Durability, Event, NewEvent, NewToken, TokenBinding, TokenClaim, TokenRefusal};
-use rote_approval::ApprovalId;
 use rote_types::event::{APPROVAL_CONSUMED, APPROVAL_REQUESTED, EFFECT_DENIED, EFFECT_STARTED};
 use rote_types::{AdapterId, ConfirmScope, EffectId, ResponseId, Sha256Digest, TrustRoot};
 use serde_json::{Value, json};
 
+use crate::approvals_log::project_approvals;
 use crate::authority::{Authority, HostTask};
 use crate::blocking::blocking;
 use crate::effect::file::Changed;
@@ -307,6 +308,7 @@ impl Entry<'_> {
             match blocking(|| projection::with_guard_log(&parts.home, &parts.journal, adapter, append))? {
                 None => {
                     project_tokens(parts, &record.adapter);
+                    project_approvals(&parts.home, &parts.journal);
                     return Ok(Confirmed::Started);
                 }
                 Some(refusal) => refusals.push(Refusal::Token(refusal)),
@@ -335,7 +337,9 @@ impl Entry<'_> {
                 Err(at) => Ok((Some(at), Vec::new())),
             }
         };
-        blocking(|| projection::with_guard_log(&parts.home, &parts.journal, &adapter, append))
+        let used = blocking(|| projection::with_guard_log(&parts.home, &parts.journal, &adapter, append))?;
+        project_approvals(&parts.home, &parts.journal);
+        Ok(used)
     }
 
     /// Writes that a person's signature is wanted for exactly this call.
@@ -345,7 +349,9 @@ impl Entry<'_> {
             record.decision = Decision::Confirm;
             record.approval = Some(id.to_string());
         }
-        waiting.note(parts, APPROVAL_REQUESTED)
+        waiting.note(parts, APPROVAL_REQUESTED)?;
+        project_approvals(&parts.home, &parts.journal);
+        Ok(())
     }
 
     /// Mints a token for exactly this call and writes that it is wanted. Only its hash is kept.
@@ -367,6 +373,7 @@ impl Entry<'_> {
         parts.journal.put_token(&NewToken { hash, binding, created_at, expires_at })?;
         waiting.note(parts, APPROVAL_REQUESTED)?;
         project_tokens(parts, &adapter);
+        project_approvals(&parts.home, &parts.journal);
         Ok(Minted { token, expires: expires_at, plan: None })
     }
 }

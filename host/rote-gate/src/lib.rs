@@ -6,6 +6,7 @@
 //! out of everything that comes back. The rules themselves are in `rote-govern`, the bytes in `rote-workspace`.
 
 mod approval;
+mod approvals_log;
 mod audit;
 mod authority;
 mod blocking;
@@ -41,6 +42,7 @@ mod task;
 mod trace;
 mod unbound;
 
+pub use approvals_log::project_approvals;
 pub use audit::RebuildReport;
 pub use authority::{Authority, HostTask, OpenTask, Performed};
 pub use doubt::{is_half_said, recover, recover_run, settle, sift};

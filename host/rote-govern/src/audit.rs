@@ -330,6 +330,45 @@ pub fn is_guarded(kind: &str, decision: Decision) -> bool {
     }
 }
 
+/// What the log of approvals takes from an event.
+const OF_APPROVAL: [&str; 19] = [
+    "adapter",
+    "tool",
+    "approval",
+    "token_hash",
+    "scope",
+    "change",
+    "approved",
+    "by",
+    "reason",
+    "plan_hash",
+    "key_id",
+    "retired",
+    "expired",
+    "created",
+    "impact",
+    "args_digest",
+    "intent",
+    "flow",
+    "workspace",
+];
+
+/// Returns the line of the log of approvals for an event about one; `before` is the digest of the line before it, so that
+/// none can be taken out of the middle unseen.
+#[must_use]
+pub fn approval_line(event: &JournalLine<'_>, before: Sha256Digest) -> String {
+    let mut line = serde_json::Map::from_iter([
+        ("seq".to_owned(), event.seq.into()),
+        ("timestamp".to_owned(), event.at.to_string().into()),
+        ("event".to_owned(), event.kind.into()),
+        ("effect_id".to_owned(), event.effect.map(|effect| effect.0.clone()).into()),
+    ]);
+    let said = |name: &&str| Some(((*name).to_owned(), event.body.get(*name)?.clone()));
+    line.extend(OF_APPROVAL.iter().filter_map(said));
+    line.insert("prev_sha256".to_owned(), before.hex().into());
+    Value::Object(line).to_string()
+}
+
 /// Returns the write guard's line for an event, or `None` for an event that has none.
 #[must_use]
 pub fn write_guard_line(event: JournalLine<'_>) -> Option<GuardLine> {

@@ -146,6 +146,18 @@ impl Home {
         self.root.join("approvals.sqlite")
     }
 
+    /// Returns `audit/approvals.jsonl`: the log of approvals.
+    #[must_use]
+    pub fn approvals_log_file(&self) -> PathBuf {
+        self.root.join("audit/approvals.jsonl")
+    }
+
+    /// Returns `config/.approvals.lock`, held by whoever writes the log of approvals.
+    #[must_use]
+    pub fn approvals_lock(&self) -> PathBuf {
+        self.config_dir().join(".approvals.lock")
+    }
+
     /// Returns `config/`.
     #[must_use]
     pub fn config_dir(&self) -> PathBuf {

@@ -10,6 +10,10 @@ macro_rules! kinds {
     };
 }
 
+/// The kinds that the log of approvals has; the index `events_approvals` of the journal has the same.
+pub const OF_APPROVALS: [&str; 5] =
+    [APPROVAL_REQUESTED, APPROVAL_DECIDED, APPROVAL_CONSUMED, APPROVAL_KEY_ENROLLED, APPROVAL_KEY_ROTATED];
+
 kinds! {
     /// An effect was refused; nothing was sent.
     EFFECT_DENIED = "effect.denied";

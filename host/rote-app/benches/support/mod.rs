@@ -32,7 +32,10 @@ pub(crate) fn app(folder: &Path, instances: Option<u32>) -> Session {
         interrupt: Arc::new(rote_types::NoInterrupt),
         passphrase: Arc::new(rote_app::NoPassphrase),
     });
-    Session::new(Arc::new(host), SessionConfig { workspace: Some("bench".to_owned()), directory: None, environment, approvals: Vec::new() })
+    Session::new(
+        Arc::new(host),
+        SessionConfig { workspace: Some("bench".to_owned()), directory: None, environment, approvals: Vec::new() },
+    )
 }
 
 /// Installs the adapter `bench` with the tool `item`, a GET of `/item`.

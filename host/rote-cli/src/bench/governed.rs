@@ -80,7 +80,10 @@ pub(super) fn session(home: &Path, workspace: &str) -> Session {
         interrupt: Arc::new(NoInterrupt),
         passphrase: Arc::new(rote_app::NoPassphrase),
     });
-    Session::new(Arc::new(host), SessionConfig { workspace: Some(workspace.to_owned()), directory: None, environment, approvals: Vec::new() })
+    Session::new(
+        Arc::new(host),
+        SessionConfig { workspace: Some(workspace.to_owned()), directory: None, environment, approvals: Vec::new() },
+    )
 }
 
 async fn install(app: &Session, folder: &Path, url: &str) -> Result<()> {

@@ -55,6 +55,7 @@ pub struct Ls {
 #[derive(Debug, Args)]
 pub struct Show {
     /// Its name, such as ap_00112233445566ff
+    #[arg(value_name = "REQUEST")]
     id: String,
 }
 
@@ -65,7 +66,7 @@ pub struct Show {
 #[derive(Debug, Args)]
 pub struct Allow {
     /// Their names; several are signed with one passphrase
-    #[arg(required = true, value_name = "ID")]
+    #[arg(required = true, value_name = "REQUEST")]
     ids: Vec<String>,
     /// The first 8 or more digits of the plan of a request with long arguments, as `rote approve show` prints it
     #[arg(long, value_name = "HEX")]
@@ -78,7 +79,7 @@ pub struct Allow {
 #[derive(Debug, Args)]
 pub struct Deny {
     /// Their names
-    #[arg(required = true, value_name = "ID")]
+    #[arg(required = true, value_name = "REQUEST")]
     ids: Vec<String>,
     /// Why, for whoever asked
     #[arg(long, value_name = "TEXT")]
@@ -230,7 +231,7 @@ impl Allow {
         }
         let mut views = session.deny(&denied, None)?;
         if !allowed.is_empty() {
-            views.extend(session.approve(&allowed, &self.given.passphrase(context, "rote approve allow ID")?)?);
+            views.extend(session.approve(&allowed, &self.given.passphrase(context, "rote approve allow REQUEST")?)?);
         }
         let said = |views: &[ApprovalView], state| views.iter().filter(|one| one.state == state).count();
         let (yes, no) = (said(&views, ApprovalState::Allowed), said(&views, ApprovalState::Denied));
@@ -250,7 +251,8 @@ impl Allow {
         if view.state != ApprovalState::Waiting || !is_long(view) || self.plan.iter().any(|digits| has(&digits)) {
             return Ok(());
         }
-        let message = format!("the arguments of `{}` are long, and nobody has said that they were read", view.approval_id);
+        let message =
+            format!("the arguments of `{}` are long, and nobody has said that they were read", view.approval_id);
         let show = command("rote approve show").argument(&view.approval_id).note("prints them, and the --plan to give");
         Err(AppError::new(ErrorKind::ConfirmationNeeded, message).with_hint(show).into())
     }

@@ -1,5 +1,6 @@
 //! `rote audit …`.
 
+mod anchor;
 mod rebuild;
 mod restart;
 mod tail;
@@ -16,6 +17,7 @@ use crate::ui::{Report, Ui};
 pub enum Audit {
     Tail(tail::Tail),
     Verify(verify::Verify),
+    Anchor(anchor::Anchor),
     Rebuild(rebuild::Rebuild),
     Restart(restart::Restart),
 }
@@ -25,6 +27,7 @@ impl Audit {
         match self {
             Self::Tail(command) => command.run(context),
             Self::Verify(command) => command.run(context),
+            Self::Anchor(command) => command.run(context),
             Self::Rebuild(command) => command.run(context),
             Self::Restart(command) => command.run(context, ui),
         }

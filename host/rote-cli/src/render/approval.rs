@@ -64,6 +64,7 @@ fn told(view: &ApprovalView, arguments: &str) -> String {
     let scope = &view.scope;
     let mut lines = vec![format!("{}  {}  {}", view.approval_id, word(view.state), line(&view.title))];
     lines.extend(view.why.as_ref().map(|why| format!("  asks since {}", line(why))));
+    lines.extend(view.before.as_ref().map(|before| format!("  before: {}", line(before))));
     lines.push(arguments.to_owned());
     let text = |name: &str| scope[name].as_str().map(line);
     let fingerprints = scope["fingerprints"].as_object().into_iter().flatten();

@@ -126,6 +126,14 @@ impl Journal {
         }))
     }
 
+    /// Returns when an approval that was asked for at `issued` was used up, as the journal has it.
+    ///
+    /// # Errors
+    /// [`HomeError::Database`].
+    pub fn approval_used(&self, approval: &str, issued: Timestamp) -> Result<Option<Timestamp>, HomeError> {
+        token::consumed_at(&self.connection(), approval, issued).map_err(self.failed("read"))
+    }
+
     fn extend(&self, extension: Extension) -> Extended {
         let syncs = extension.durability == Durability::Disk;
         self.extending.wait(extension, syncs, |all| self.extend_all(&all))

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use rote_types::event::{
-    APPROVAL_KEY_ENROLLED, EFFECT_SETTLED, EFFECT_STARTED, FLOW_BLESSED, FLOW_RELEASED, FLOW_REMOVED, FLOW_UNBLESSED, TRUST_CHANGED,
+    APPROVAL_KEY_ENROLLED, EFFECT_SETTLED, EFFECT_STARTED, FLOW_BLESSED, FLOW_RELEASED, FLOW_REMOVED, FLOW_UNBLESSED,
+    OF_APPROVALS, TRUST_CHANGED,
 };
 use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity};
 use rusqlite::{Connection, OptionalExtension};
@@ -166,6 +167,14 @@ impl Journal {
         Ok(event.map(|event| event.body["key_id"].as_str().unwrap_or_default().to_owned()))
     }
 
+    /// Returns at most `limit` events about approvals from number `from_seq` on, in order. One read of an index.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn approvals(&self, from_seq: u64, limit: usize) -> Result<Vec<Event>, HomeError> {
+        self.select(&of_approvals(), (signed(from_seq), signed(limit as u64)))
+    }
+
     /// Returns every `flow.released` of a flow, oldest first. Goes through the whole chain.
     ///
     /// # Errors
@@ -206,6 +215,12 @@ pub(super) fn of_run() -> String {
 /// The words of the index `events_keys`, without which it is not used.
 pub(super) fn of_keys() -> String {
     format!("WHERE kind = '{APPROVAL_KEY_ENROLLED}' ORDER BY seq DESC LIMIT 1")
+}
+
+/// The words of the index `events_approvals`, without which it is not used.
+pub(super) fn of_approvals() -> String {
+    let kinds = OF_APPROVALS.map(|kind| format!("'{kind}'")).join(", ");
+    format!("WHERE kind IN ({kinds}) AND seq >= ?1 ORDER BY seq LIMIT ?2")
 }
 
 /// The words of the index `events_trust`, without which it is not used.

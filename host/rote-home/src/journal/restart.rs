@@ -20,7 +20,8 @@ use super::anchor::{Anchor, Key, Place, Record};
 use super::restated::restated;
 use super::seal::KEY;
 use super::{
-    APPROVALS, Durability, EVENTS, Event, FOUND, Journal, KEYLESS, NewEvent, OPEN, PLAIN_HEAD, TRUST, VerifyReport, chain, genesis,
+    APPROVALS, Durability, EVENTS, Event, FOUND, Journal, KEYLESS, NewEvent, OPEN, PLAIN_HEAD, TRUST, VerifyReport,
+    chain, genesis,
 };
 use crate::{Home, HomeError, host_key, lock};
 

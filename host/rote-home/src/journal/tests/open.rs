@@ -152,7 +152,10 @@ fn a_journal_of_before_and_one_that_was_begun_anew_know_what_is_open() {
     }
     tell(&before, "run.finished", json!({"workspace": "ended", "workspace_id": "id-ended"}));
     drop(before);
-    tamper(&home, "DROP TABLE open_runs; DROP TABLE open_writes; PRAGMA user_version = 8");
+    tamper(
+        &home,
+        "DROP INDEX events_keys; DROP INDEX events_approvals; DROP TABLE open_runs; DROP TABLE open_writes; PRAGMA user_version = 8",
+    );
     let expected = [("stopped".to_owned(), "stopped".to_owned(), 3)];
     assert_eq!(open_of(&open(&home)), expected);
     tamper(&home, "DELETE FROM events WHERE seq = 2");
@@ -194,7 +197,12 @@ fn what_was_called_is_known_of_a_journal_of_before_and_of_one_that_was_begun_ane
         run TEXT, PRIMARY KEY (workspace_id, response)) WITHOUT ROWID";
     let narrow = format!("{narrow}; INSERT INTO open_writes VALUES ('id-w', 6, 'w', NULL)");
     for (tables, version) in [("DROP TABLE open_runs", 8), (&*narrow, 9)] {
-        tamper(&home, &format!("DROP TABLE open_writes; {tables}; PRAGMA user_version = {version}"));
+        tamper(
+            &home,
+            &format!(
+                "DROP INDEX events_keys; DROP INDEX events_approvals; DROP TABLE open_writes; {tables}; PRAGMA user_version = {version}"
+            ),
+        );
         let journal = open(&home);
         assert_eq!(known(&journal), expected, "{version}");
         assert!(journal.open_difference().unwrap().is_none(), "{version}");
@@ -229,7 +237,12 @@ fn a_call_is_known_without_its_key_in_a_journal_of_before_and_in_one_that_was_be
     drop(journal);
     let args = "(SELECT json_extract(body_json, '$.args_digest') FROM events \
         WHERE kind = 'effect.started' AND json_extract(body_json, '$.response') = open_writes.response)";
-    tamper(&home, &format!("UPDATE open_writes SET arguments = {args}; PRAGMA user_version = 10"));
+    tamper(
+        &home,
+        &format!(
+            "DROP INDEX events_keys; DROP INDEX events_approvals; UPDATE open_writes SET arguments = {args}; PRAGMA user_version = 10"
+        ),
+    );
     check(&open(&home));
     tamper(&home, "DELETE FROM events WHERE seq = 1");
     Journal::restart(&home, &Fixed(7), at(8), serde_json::Map::new()).unwrap().unwrap();
