@@ -42,9 +42,21 @@ impl Signing {
         details["approval_id"].as_str().unwrap_or_else(|| panic!("{run}")).to_owned()
     }
 
+    /// The digits by which a person says which plan was read.
+    fn plan(&self, id: &str) -> String {
+        self.0.data(&["approve", "show", id])["plan_hash"].as_str().unwrap()[..16].to_owned()
+    }
+
     fn allows(&self, id: &str) {
-        let run = self.with_passphrase(&["approve", "allow", id], PASSPHRASE);
+        let run = self.with_passphrase(&["approve", "allow", id, "--plan", &self.plan(id)], PASSPHRASE);
         assert_eq!(run.code, 0, "{run}");
+    }
+
+    /// Makes a change that needs a signature, with one.
+    fn signed(&self, words: &[&str]) -> Run {
+        let id = self.asks(words);
+        self.allows(&id);
+        self.0.rote(&[words, &["--approval", &id]].concat())
     }
 
     fn state(&self, id: &str) -> String {
@@ -148,7 +160,7 @@ fn what_is_not_what_was_approved_is_not_done() {
     let install = |document: &str| {
         signing.0.file("things.json", document);
         let words = ["adapter", "new", "things", "things.json", "--base-url", &api.url(), "--yes"];
-        let run = signing.with_passphrase(&words, PASSPHRASE);
+        let run = signing.signed(&words);
         assert_eq!(run.code, 0, "{run}");
     };
     install(&changed);
@@ -171,6 +183,13 @@ fn whoever_writes_the_files_gets_no_call_for_it() {
         let sql = format!("UPDATE approval_envelopes SET {what} WHERE envelope_id = ?1");
         assert_eq!(database().execute(&sql, [&id]).unwrap(), 1);
     };
+    // Another word for the same call.
+    let told =
+        database().query_row("SELECT about_json FROM approval_envelopes", [], |row| row.get::<_, String>(0)).unwrap();
+    set("about_json = replace(about_json, 'deletes', 'reads')");
+    let shown = signing.0.rote(&["approve", "show", &id]).stdout;
+    assert!(shown.contains("what is stored of it was changed") && !shown.contains("reads"), "{shown}");
+    database().execute("UPDATE approval_envelopes SET about_json = ?1", [&told]).unwrap();
     // A signature of no key.
     set(&format!("signature_hex = '{}', signed_object_json = '{{}}'", "00".repeat(64)));
     let run = signing.0.rote(&confirmed(&id));
@@ -178,8 +197,8 @@ fn whoever_writes_the_files_gets_no_call_for_it() {
     set("signature_hex = NULL, signed_object_json = NULL");
     // What a person would sign is what was asked for.
     set("tool_calls_json = replace(tool_calls_json, '\"7\"', '\"8\"')");
-    let run = signing.with_passphrase(&["approve", "allow", &id], PASSPHRASE);
-    assert!(run.code == 10 && run.stderr.contains("what is stored of it was changed"), "{run}");
+    let run = signing.with_passphrase(&["approve", "allow", &id, "--plan", &signing.plan(&id)], PASSPHRASE);
+    assert!(run.code == 10 && signing.0.rote(&["approve", "show", &id]).stdout.contains("was changed"), "{run}");
     set("tool_calls_json = replace(tool_calls_json, '\"8\"', '\"7\"')");
     signing.allows(&id);
     assert_eq!(signing.0.rote(&confirmed(&id)).code, 0);
@@ -188,7 +207,106 @@ fn whoever_writes_the_files_gets_no_call_for_it() {
     set("state = 'pending', consumed_at = NULL");
     let run = signing.0.rote(&confirmed(&id));
     assert!(run.code == 5 && run.stderr.contains("the approval was used at"), "{run}");
+    // Nor under another name, nor where the journal is made to hide it: what is not as it was written counts as used.
+    let renamed = "ap_0000000000000001";
+    set(&format!("envelope_id = '{renamed}', state = 'pending', consumed_at = NULL"));
+    assert_eq!(signing.0.rote(&confirmed(renamed)).code, 5);
+    database()
+        .execute("UPDATE approval_envelopes SET envelope_id = ?1 WHERE envelope_id = ?2", [&id, renamed])
+        .unwrap();
+    let journal = rusqlite::Connection::open(signing.0.home().join("chronicle/journal.db")).unwrap();
+    let trigger = "SELECT sql FROM sqlite_schema WHERE name = 'events_are_not_updated'";
+    let trigger: String = journal.query_row(trigger, [], |row| row.get(0)).unwrap();
+    let rename = |from: &str, to: &str| {
+        let update = format!(
+            "DROP TRIGGER events_are_not_updated; UPDATE events SET kind = '{to}' WHERE kind = '{from}'; {trigger}"
+        );
+        journal.execute_batch(&update).unwrap();
+    };
+    rename("approval.consumed", "approval.hidden");
+    let run = signing.0.rote(&confirmed(&id));
+    assert_eq!(run.code, 5, "{run}");
+    rename("approval.hidden", "approval.consumed");
+    // So is a journal that is made to forget the key: no token counts, and nothing is begun anew.
+    rename("approval.key_enrolled", "approval.hidden");
+    let run = signing.0.rote(&REMOVE);
+    assert!(run.code == 6 && run.stderr.contains("nobody enrolled"), "{run}");
+    let keys = signing.0.home().join("keys");
+    fs::rename(&keys, signing.0.work().join("aside")).unwrap();
+    assert_eq!(signing.0.rote(&REMOVE).code, 6);
+    assert_eq!(signing.0.rote(&["token", "set", "T", "value-0123456789", "--yes"]).code, 6);
+    assert_eq!(signing.0.rote(&["audit", "restart", "--yes"]).code, 6);
+    assert_eq!(signing.with_passphrase(&["approve", "init"], "passphrase-of-another").code, 6);
+    fs::rename(signing.0.work().join("aside"), &keys).unwrap();
+    rename("approval.hidden", "approval.key_enrolled");
+    assert_eq!(signing.0.rote(&["audit", "verify"]).code, 0);
     assert_eq!(api.received().len(), before + 1);
+}
+
+/// What a person is shown is what is signed, whatever stands in the database a moment later.
+#[test]
+fn nobody_swaps_a_request_under_the_eyes_of_a_person() {
+    let (signing, api) = deleting();
+    let (harmless, other) = (signing.asks(&REMOVE), signing.asks(&["call", "things", "remove", "id=production"]));
+    let before = api.received().len();
+    let mut terminal = Terminal::start(&signing.0.invocation(&["approve", "allow", &harmless]), "");
+    terminal.shows("allow it? [y/N]");
+    let database = rusqlite::Connection::open(signing.0.home().join("approvals.sqlite")).unwrap();
+    let rename = |from: &str, to: &str| {
+        let sql = "UPDATE approval_envelopes SET envelope_id = ?2 WHERE envelope_id = ?1";
+        assert_eq!(database.execute(sql, [from, to]).unwrap(), 1);
+    };
+    let aside = "ap_0000000000000001";
+    (rename(&harmless, aside), rename(&other, &harmless), rename(aside, &other)).0;
+    terminal.types("y");
+    terminal.shows("passphrase");
+    terminal.types(PASSPHRASE);
+    let (code, screen) = terminal.end();
+    assert_eq!(code, 10, "{screen}");
+    for id in [&harmless, &other] {
+        assert_ne!(signing.0.rote(&["call", "things", "remove", "id=production", "--confirm", id]).code, 0);
+    }
+    assert_eq!(api.received().len(), before);
+}
+
+/// What goes where, and what else is sent, is shown and signed.
+#[test]
+fn a_request_tells_all_that_is_sent() {
+    let (signing, api) = deleting();
+    let with_header = [&REMOVE[..], &["-H", "X-Reason: cascade"]].concat();
+    let (bare, id) = (signing.asks(&REMOVE), signing.asks(&with_header));
+    assert_ne!(bare, id);
+    let shown = signing.0.rote(&["approve", "show", &id]).stdout;
+    assert!(shown.contains(r#"header ["X-Reason","cascade"]"#), "{shown}");
+    assert!(shown.contains(&format!("sends DELETE {}/things/7", api.url())), "{shown}");
+    // The value of a credential is not shown, and another one is another change.
+    let set = |value: &'static str| ["token", "set", "T", value, "--yes"];
+    let id = signing.asks(&set("value-one-0123456789"));
+    signing.allows(&id);
+    let other = signing.0.rote(&[&set("value-two-0123456789")[..], &["--approval", &id]].concat());
+    assert_eq!(other.code, 5, "{other}");
+    assert_eq!(signing.0.rote(&[&set("value-one-0123456789")[..], &["--approval", &id]].concat()).code, 0);
+    // An adapter that is only added needs one too: it brings where its calls go.
+    signing.asks(&["adapter", "new", "more", "things.json", "--base-url", &api.url()]);
+    let words = ["token", "list"];
+    assert!(!signing.0.rote(&words).stdout.contains("value-one"));
+}
+
+/// Of two that make a key at once one makes it.
+#[test]
+fn one_key_is_made_by_many_at_once() {
+    let home = home();
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    let codes: Vec<i32> = std::thread::scope(|scope| {
+        let init = |number: usize| {
+            let passphrase = format!("passphrase-number-{number}");
+            home.invocation(&["approve", "init"]).env("ROTE_APPROVAL_PASSPHRASE", &passphrase).run().code
+        };
+        let runs: Vec<_> = (0..4).map(|number| scope.spawn(move || init(number))).collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    assert_eq!(codes.iter().filter(|code| **code == 0).count(), 1, "{codes:?}");
+    assert!(codes.iter().all(|code| [0, 10].contains(code)), "{codes:?}");
 }
 
 /// The key of somebody else, and no key at all, where a person enrolled one.
@@ -252,17 +370,30 @@ fn whatever_is_not_yes_denies() {
     terminal.shows("allow it? [y/N]");
     terminal.presses("\u{4}");
     assert_eq!(terminal.end().0, 6);
-    // A wrong passphrase signs nothing either, and is not shown.
+    // A wrong passphrase signs nothing either, and is not shown; it is asked for three times.
     let mut terminal = Terminal::start(&signing.0.invocation(&REMOVE), "");
     terminal.shows("allow it? [y/N]");
     terminal.types("y");
     terminal.shows("passphrase of the approval key");
     terminal.types("wrong-horse-battery");
+    for left in ["2 left", "1 left"] {
+        terminal.shows(left);
+        terminal.types("wrong-horse-battery");
+    }
     let (code, screen) = terminal.end();
     assert!(
         code == 4 && screen.contains("Invalid approval passphrase.") && !screen.contains("wrong-horse"),
         "{screen}"
     );
+    // Ctrl-C decides nothing.
+    let id = signing.asks(&REMOVE);
+    for words in [&REMOVE[..], &["approve", "allow", &id]] {
+        let mut terminal = Terminal::start(&signing.0.invocation(words), "");
+        terminal.shows("allow it? [y/N]");
+        terminal.interrupts();
+        assert_eq!(terminal.end().0, 130);
+        assert_eq!(signing.state(&id), "waiting");
+    }
     assert_eq!(api.received().len(), before);
     // Another one is told of the reason where it presents the request.
     let id = signing.asks(&REMOVE);
@@ -330,6 +461,7 @@ fn nobody_allows_what_nobody_has_opened() {
     home.file("src/a.txt", "old\n");
     assert_eq!(home.rote(&["adapter", "new", "fs", "builtin:fs", "--root", ".", "--yes"]).code, 0);
     assert_eq!(home.rote(&["init", "w"]).code, 0);
+    // Before there is a key an edit counts at once.
     let policies = home.home().join("adapters/fs/config/policies.json");
     fs::write(&policies, r#"{"version":1,"confirm_list":["write_to_file"]}"#).unwrap();
     let signing = Signing::enrolled(home);
@@ -339,8 +471,10 @@ fn nobody_allows_what_nobody_has_opened() {
     let id = signing.asks(&write);
     let allow = |more: &[&str]| signing.with_passphrase(&[&["approve", "allow", &id], more].concat(), PASSPHRASE);
     let run = allow(&[]);
-    assert!(run.code == 5 && run.stderr.contains("nobody has said that they were read"), "{run}");
-    assert_eq!(allow(&["--plan", "0000000"]).code, 5);
+    assert!(run.code == 5 && run.stderr.contains("nobody has said that"), "{run}");
+    let run = allow(&["--plan", "0000000000000000"]);
+    assert!(run.code == 5 && run.stderr.contains("is not the beginning of the plan"), "{run}");
+    assert_eq!(allow(&["--plan", &signing.plan(&id)[..8]]).code, 5, "eight digits can be searched for");
     let mut terminal = Terminal::start(&signing.0.invocation(&["approve", "allow", &id]), "");
     terminal.shows("[s]how all of it first");
     terminal.types("s");
@@ -356,12 +490,16 @@ fn nobody_allows_what_nobody_has_opened() {
     terminal.types("y");
     let (code, screen) = terminal.end();
     assert!(code == 0 && screen.contains("denied 1"), "yes to what nobody opened is no: {screen}");
-    let plan = signing.0.data(&["approve", "show", &id])["plan_hash"].as_str().unwrap()[..8].to_owned();
     let third = signing.asks(&["call", "fs", "write_to_file", "path=src/c.txt", &content]);
-    let run = signing.with_passphrase(&["approve", "allow", &third, "--plan", &plan], PASSPHRASE);
+    let run = signing.with_passphrase(&["approve", "allow", &third, "--plan", &signing.plan(&id)], PASSPHRASE);
     assert_eq!(run.code, 5, "the plan of another one: {run}");
-    let own = signing.0.data(&["approve", "show", &third])["plan_hash"].as_str().unwrap()[..8].to_owned();
-    assert_eq!(signing.with_passphrase(&["approve", "allow", &third, "--plan", &own], PASSPHRASE).code, 0);
+    signing.allows(&third);
+    // Lines within a text are lines, and what nobody sees is spelled.
+    let lines = format!("content=\u{3164}{}", "x\n".repeat(50));
+    let fourth = signing.asks(&["call", "fs", "write_to_file", "path=src/d.txt", &lines]);
+    assert!(signing.0.rote(&["approve", "show", &fourth]).stdout.contains("\\u3164"));
+    let mut terminal = Terminal::start(&signing.0.invocation(&["approve", "allow", &fourth]), "");
+    terminal.shows("[s]how all of it first");
 }
 
 /// Each change of the policy plane, as an agent with a shell would make it.
@@ -392,14 +530,51 @@ fn no_flag_changes_what_rote_may_do() {
     }
     assert_eq!(of_home(), before);
     assert_eq!(server.requests().len(), 0);
-    let set = changes[4];
+    // Whoever has no terminal needs no flag either: the signature is the word.
+    let set = &changes[4][..5];
     let id = &asked[4];
     signing.allows(id);
     let signed = [set, &["--approval", id]].concat();
-    assert_eq!(signing.0.rote(&signed).code, 0);
+    let run = signing.0.rote(&signed);
+    assert_eq!(run.code, 0, "{run}");
     let event = signing.events("adapter.set").pop().unwrap();
     assert_eq!((&event["body"]["approval"], &event["body"]["value"]), (&json!(id), &json!("http://127.0.0.1:9/v1")));
     assert_eq!(signing.0.rote(&signed).code, 5, "once");
+}
+
+/// A grant that somebody writes into the file of policies is a change of them as any other.
+#[test]
+fn no_editor_changes_what_rote_may_do() {
+    let (signing, api) = deleting();
+    let before = api.received().len();
+    let file = signing.0.home().join("adapters/things/config/policies.json");
+    let was = fs::read_to_string(&file).unwrap();
+    let with = |list: &str| was.replace(&format!("\"{list}\": []"), &format!("\"{list}\": [\"remove\"]"));
+    let safe = with("safe_list");
+    assert_ne!(safe, was);
+    fs::write(&file, &safe).unwrap();
+    let run = signing.0.rote(&REMOVE);
+    assert!(run.code == 5 && run.stderr.contains("safe_list `remove`"), "{run}");
+    // No other change takes it along.
+    let allow = ["adapter", "allow", "things", "--cidr", "10.0.0.0/8", "--port", "80", "--reason", "x", "--yes"];
+    assert_eq!(signing.0.rote(&allow).code, 5);
+    let id = signing.asks(&["adapter", "accept", "things", "--yes"]);
+    assert_eq!(signing.0.rote(&REMOVE).code, 5);
+    assert_eq!(api.received().len(), before);
+    // What only tightens counts at once.
+    fs::write(&file, with("deny_list")).unwrap();
+    assert_eq!(signing.0.rote(&REMOVE).code, 6);
+    fs::write(&file, &safe).unwrap();
+    let other = signing.0.rote(&["adapter", "accept", "things", "--yes", "--approval", &id]);
+    assert_eq!(other.code, 5, "what it said before is another thing now: {other}");
+    let id = signing.asks(&["adapter", "accept", "things", "--yes"]);
+    signing.allows(&id);
+    let run = signing.0.rote(&["adapter", "accept", "things", "--yes", "--approval", &id]);
+    assert!(run.code == 0 && run.stdout.contains("safe_list `remove`"), "{run}");
+    assert_eq!(signing.0.rote(&REMOVE).code, 0);
+    assert_eq!(api.received().len(), before + 1);
+    let run = signing.0.rote(&["adapter", "accept", "things"]);
+    assert!(run.code == 0 && run.stdout.contains("has told of all"), "{run}");
 }
 
 /// C-09 and C-10 at the command line.
@@ -415,6 +590,9 @@ fn a_key_and_the_one_that_follows_it() {
     let run = signing.with_passphrase(&["approve", "rotate-key"], "wrong-passphrase");
     assert!(run.code == 4 && run.stderr.contains("Invalid approval passphrase."), "{run}");
     assert_eq!(signing.state(&waiting), "waiting");
+    let keys = signing.0.home().join("keys");
+    let kept: Vec<_> =
+        ["approval.key", "approval.pub", "keyring.json"].map(|file| (file, fs::read(keys.join(file)).unwrap())).into();
     let run = signing.with_passphrase(&["approve", "rotate-key"], PASSPHRASE);
     assert!(run.code == 0 && run.stdout.contains("let go of 2 requests"), "{run}");
     for id in [&waiting, &allowed] {
@@ -426,6 +604,12 @@ fn a_key_and_the_one_that_follows_it() {
     signing.allows(&again);
     assert_eq!(signing.0.rote(&confirmed(&again)).code, 0);
     assert_eq!(signing.0.rote(&["audit", "verify"]).code, 0);
+    // A copy of the old key signs nothing any more.
+    for (file, bytes) in kept {
+        fs::write(keys.join(file), bytes).unwrap();
+    }
+    let run = signing.0.rote(&REMOVE);
+    assert!(run.code == 6 && run.stderr.contains("the ring does not have it any more"), "{run}");
 }
 
 /// C-13 and J-4: stopped at every boundary, a signed call is made once or not, and an approval is good for one at most.
@@ -479,6 +663,7 @@ fn a_request_as_a_person_sees_it() {
         shown.replace(&until, "  until: …").replace(&plan, "  plan: …").replace(&adapter, "  adapter: things …");
     expect![[r#"
         ap_1  waiting  deletes `/things/{id}` with `id` = "7"
+          sends DELETE http://127.0.0.1:40553/things/7
           things/remove
             {
               "id": "7"

@@ -14,6 +14,7 @@ use crate::{home, tracker};
 /// The commands that change what rote may do, with which credentials, or what is known of a doubt, with words of which
 /// each would change something.
 const ASK: &[(&str, &[&str])] = &[
+    ("adapter accept", &["mall"]),
     ("adapter allow", &["shop", "--cidr", "10.0.0.0/8"]),
     ("adapter new", &["shop", "shop.json"]),
     ("adapter remove", &["shop"]),
@@ -35,7 +36,7 @@ const ASK: &[(&str, &[&str])] = &[
 
 /// The other commands.
 const ASK_NOTHING: &str = "adapter info, adapter list, all-success, any-auth-error, any-error, approve allow, approve deny, \
-    approve init, approve ls, approve rotate-key, approve show, audit rebuild, \
+    approve init, approve ls, approve rotate-key, approve show, audit anchor, audit rebuild, \
     audit tail, audit verify, batch, bench, bind, call, changed, clean, clear, compare, complete, completion, \
     decompile, demo serve, demo spec, describe, diff, exists, expect, explore, export, flow analytics, flow answer, flow build, flow bump, \
     flow decompile, flow dev, flow doctor, flow export, flow fork, flow health, flow index, flow infer, flow info, \
@@ -113,7 +114,14 @@ fn shop() -> (TestHome, FakeApi) {
     assert_eq!(home.rote(&["call", "shop", "order", "-p", "n=2"]).code, 8, "its answer is lost");
     let intents = "active_intents:\n  - {id: INT-001, status: BLOCKED, owned_scope: ['docs/**']}\n";
     home.file(".orchestration/active_intents.yaml", intents);
+    ok(&["adapter", "new", "mall", "shop.json"]);
+    write_policy(&home.home().join("adapters/mall/config/policies.json"));
     (home, api)
+}
+
+#[expect(clippy::disallowed_methods, reason = "somebody edits a policy")]
+fn write_policy(path: &Path) {
+    std::fs::write(path, r#"{"version":1,"safe_list":["order"]}"#).unwrap();
 }
 
 /// Every file below a folder with its bytes, without the index of a database's log, which readers write too.

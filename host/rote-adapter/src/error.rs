@@ -84,6 +84,14 @@ pub enum AdapterError {
         /// The adapter.
         id: AdapterId,
     },
+    /// Somebody wrote more into the policy than a person signed.
+    #[error("policies.json of adapter `{id}` was edited, and nobody signed that it newly allows {allows}")]
+    Unsigned {
+        /// The adapter.
+        id: AdapterId,
+        /// What, in words.
+        allows: String,
+    },
     /// The policy is edited faster than the journal tells of it.
     #[error("policies.json of adapter `{id}` is changed again and again: `{}`", file.display())]
     Unsettled {
@@ -309,6 +317,7 @@ impl Classify for AdapterError {
             | Self::UnknownEntry { .. }
             | Self::NoDescription { .. } => ErrorKind::NotFound,
             Self::Meanwhile { .. } | Self::Damaged { .. } | Self::Unsettled { .. } => ErrorKind::Conflict,
+            Self::Unsigned { .. } => ErrorKind::ConfirmationNeeded,
             Self::Changed { .. } | Self::Edited { .. } => ErrorKind::FingerprintMismatch,
             Self::Arguments { .. }
             | Self::Reference { .. }
@@ -344,6 +353,9 @@ impl Classify for AdapterError {
             Self::Meanwhile { id } => Some(command("rote adapter info").argument(id).into()),
             Self::Damaged { id, .. } | Self::Changed { id, .. } | Self::Edited { id } => {
                 Some(install_again(id, "installs it again"))
+            }
+            Self::Unsigned { id, .. } => {
+                Some(command("rote adapter accept").argument(id).note("signs it; or take it out of the file").into())
             }
             Self::Unsettled { .. } => {
                 Some("run the command again when the program that edits the file has ended".to_owned())

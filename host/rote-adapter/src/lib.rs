@@ -34,6 +34,7 @@ pub use generate::{GenerateError, generate};
 pub use install::{InstallOptions, Prepared};
 pub use opened::Adapter;
 pub use registry::entries::EntryWord;
+pub use registry::sealed::EditedPolicy;
 pub use registry::servers::ServerWord;
 pub use registry::{AdapterEntry, AdapterProblem, Adapters, Hit};
 pub use report::{AdapterLine, Capabilities, InstallReport, OperationCounts, Repair, ToolsetCount};

@@ -5,7 +5,7 @@
 
 pub(crate) mod base;
 pub(crate) mod entries;
-mod sealed;
+pub(crate) mod sealed;
 mod search;
 pub(crate) mod servers;
 
@@ -369,6 +369,8 @@ impl Adapters {
 
     /// Changes the policy file. The caller holds the package's lock.
     fn edit_policy(&self, id: &AdapterId, edit: impl FnOnce(&mut Policy)) -> Result<(), AdapterError> {
+        // What somebody wrote into it is not told of as part of this.
+        self.tell_policy(id, Origin::File)?;
         let path = self.policy_file(id);
         let bytes = read_trusted(&path, package::MAX_POLICY_BYTES)?;
         let mut policy = Policy::parse(&bytes, &path.display().to_string())?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rote_adapter::{Adapter, AdapterEntry, AdapterLine, AdapterProblem, Answer, EntryWord, Hit};
+use rote_adapter::{Adapter, AdapterEntry, AdapterLine, AdapterProblem, Answer, EditedPolicy, EntryWord, Hit};
 use rote_govern::egress::AllowedRange;
 use rote_govern::idempotency::key_header;
 use rote_govern::reach::{self, Destination};
@@ -329,6 +329,24 @@ impl Session {
         }
         let object = json!({ "adapter": id, "cleartext": shown, "reason": reason });
         self.change(Change::AdapterAllowed, consent, object, || Ok(adapters.allow_cleartext(&id, shown, reason)?))
+    }
+
+    /// Returns what somebody wrote into the policies of an adapter and the journal has not told of; none where nobody did.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not installed, Denied for policies that cannot be read.
+    pub fn edited_policy(&self, text: &str) -> Result<Option<EditedPolicy>, AppError> {
+        Ok(self.host.adapters()?.edited_policy(&self.installed(text)?)?)
+    }
+
+    /// Lets the policies of an adapter count as they were shown.
+    ///
+    /// # Errors
+    /// Conflict when they were edited since.
+    pub fn accept_policy(&self, text: &str, shown: &EditedPolicy, consent: Consent) -> Result<(), AppError> {
+        let (adapters, id) = (self.host.adapters()?, self.installed(text)?);
+        let object = json!({ "adapter": id, "policies": shown.digest, "allows": shown.allows });
+        self.change(Change::AdapterAllowed, consent, object, || Ok(adapters.accept_policy(&id, shown)?))
     }
 
     /// Uninstalls an adapter.

@@ -118,6 +118,9 @@ impl Session {
         let object = json!({
             "adapter": id,
             "fingerprint": report.adapter.fingerprint,
+            "spec_type": report.adapter.spec_type,
+            "title": report.adapter.name,
+            "operations": report.operations.total,
             "replaces": before.map(|adapter| adapter.manifest().fingerprint.clone()),
             "base_url": report.adapter.base_url,
             "hosts": hosts.iter().take(MAX_HOSTS).collect::<Vec<_>>(),

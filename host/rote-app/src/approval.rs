@@ -9,12 +9,13 @@ use rote_approval::{
     PublicKey, Said, SignedHead, State, Unlocked,
 };
 use rote_gate::project_approvals;
-use rote_home::{Durability, FileMode, HomeError, Journal, NewEvent, read_trusted, write_durable};
+use rote_home::{Durability, FileMode, HomeError, Journal, NewEvent, lock, read_trusted, write_durable};
 use rote_types::{ErrorKind, command, event, exact_json, sha256};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::change::Change;
 use crate::{AppError, Host, Session};
@@ -23,16 +24,26 @@ use crate::{AppError, Host, Session};
 const POLICY: &str = "policy";
 /// The program that makes it.
 const AGENT: &str = "rote";
+/// How long one waits for another process that makes or changes the key.
+const KEY_WAIT: Duration = Duration::from_secs(10);
+/// How many of the last events are looked at for the latest time.
+const LAST: usize = 64;
 /// Most bytes of the signed end of a journal; it has about 400.
 const MAX_HEAD: u64 = 4 << 10;
 
 /// Asks a person for the passphrase of the approval key, at the edge.
 pub trait AskPassphrase: Send + Sync + std::fmt::Debug {
     /// Shows what would be signed, and returns the passphrase; none where nobody is there, or nobody gives one.
-    fn ask(&self, request: &ApprovalView) -> Option<SecretString>;
+    ///
+    /// # Errors
+    /// Interrupted, where somebody asks the process to stop.
+    fn ask(&self, request: &ApprovalView) -> Result<Option<SecretString>, AppError>;
 
     /// Asks for it with a question alone.
-    fn plain(&self, question: &str) -> Option<SecretString>;
+    ///
+    /// # Errors
+    /// As [`AskPassphrase::ask`].
+    fn plain(&self, question: &str) -> Result<Option<SecretString>, AppError>;
 }
 
 /// Nobody is there to be asked.
@@ -40,12 +51,12 @@ pub trait AskPassphrase: Send + Sync + std::fmt::Debug {
 pub struct NoPassphrase;
 
 impl AskPassphrase for NoPassphrase {
-    fn ask(&self, _request: &ApprovalView) -> Option<SecretString> {
-        None
+    fn ask(&self, _request: &ApprovalView) -> Result<Option<SecretString>, AppError> {
+        Ok(None)
     }
 
-    fn plain(&self, _question: &str) -> Option<SecretString> {
-        None
+    fn plain(&self, _question: &str) -> Result<Option<SecretString>, AppError> {
+        Ok(None)
     }
 }
 
@@ -72,6 +83,9 @@ pub struct ApprovalView {
     pub state: Decided,
     /// It in one sentence.
     pub title: String,
+    /// What is sent where, and with which credentials, by their names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// What came of an earlier approval of the same, where nothing was done with it.
@@ -116,13 +130,20 @@ impl ApprovalView {
             State::Expired => Decided::Ended,
             State::Rejected => Decided::Denied,
         };
+        // What somebody wrote into it is not told as if it had been asked.
+        let about = if envelope.is_whole() {
+            envelope.about.clone()
+        } else {
+            About { title: "what is stored of it was changed".to_owned(), ..About::default() }
+        };
         Self {
             approval_id: envelope.id.to_string(),
             kind: envelope.kind.clone(),
             state,
-            title: envelope.about.title.clone(),
-            why: envelope.about.why.clone(),
-            before: envelope.about.before.clone(),
+            title: about.title,
+            request: about.request,
+            why: about.why,
+            before: about.before,
             tool_calls: envelope.tool_calls.clone(),
             scope: envelope.scope.clone(),
             plan_hash: envelope.plan_hash.clone(),
@@ -131,7 +152,7 @@ impl ApprovalView {
             consumed_at: envelope.consumed_at,
             decided_by: envelope.decided_by.clone(),
             denial: envelope.denial.clone(),
-            command: envelope.about.command.clone(),
+            command: about.command,
         }
     }
 
@@ -150,6 +171,11 @@ impl Host {
 
     fn enrolled(&self) -> Result<Enrolment, AppError> {
         Ok(self.enrolment()?.ok_or(ApprovalError::NoKey)?)
+    }
+
+    /// The time that approvals are held against: a clock that was set back does not make one good again.
+    fn approval_time(&self) -> Result<Timestamp, AppError> {
+        Ok(self.now().max(self.journal()?.latest(LAST)?.unwrap_or(Timestamp::UNIX_EPOCH)))
     }
 
     fn unlock(&self, enrolment: &Enrolment, passphrase: &SecretString) -> Result<Unlocked, AppError> {
@@ -183,20 +209,20 @@ impl Session {
     /// # Errors
     /// Conflict where one is enrolled, Usage for a passphrase that is too short, Auth for one that does not open the key.
     pub fn approval_init(&self, passphrase: &SecretString) -> Result<ApprovalKey, AppError> {
-        let home = self.host.home()?;
-        let (created, unlocked) = match Enrolment::of(home, &*self.host.journal()?) {
+        let (home, journal) = (self.host.home()?, self.host.journal()?);
+        // Of two that begin at once one makes a key, and the other finds it.
+        let _alone = lock(&home.approvals_lock().with_extension("key"), KEY_WAIT)?;
+        let (created, unlocked) = match Enrolment::of(home, &journal) {
             Ok(Some(enrolment)) => return Err(ApprovalError::HasKey { key_id: enrolment.active.id }.into()),
             Ok(None) => {
-                let made = Keys::create(home, passphrase.expose_secret(), self.host.now(), &**self.host.entropy())?;
-                (true, made.1)
+                (true, Keys::create(home, passphrase.expose_secret(), self.host.now(), &**self.host.entropy())?.1)
             }
             Err(ApprovalError::NotEnrolled) => {
-                let keys = Keys::read(home)?.ok_or(ApprovalError::NoKey)?;
-                let newest = keys.newest()?;
-                (false, keys.unlock(&newest.id, passphrase.expose_secret(), &**self.host.entropy())?)
+                (false, self.host.unlock(&Enrolment::half(home, &journal)?, passphrase)?)
             }
             Err(error) => return Err(error.into()),
         };
+        Enrolment::mark(home, &unlocked.id)?;
         let body = json!({ "key_id": unlocked.id, "by": self.user(), "created": created });
         self.host.append_signed(&unlocked, event::APPROVAL_KEY_ENROLLED, body)?;
         let active = self.host.enrolled()?.active;
@@ -208,13 +234,24 @@ impl Session {
     /// # Errors
     /// `NotFound` where there is none, Auth for a wrong passphrase.
     pub fn approval_rotate(&self, old: &SecretString, new: &SecretString) -> Result<ApprovalKey, AppError> {
+        let home = self.host.home()?;
+        let _alone = lock(&home.approvals_lock().with_extension("key"), KEY_WAIT)?;
         let enrolment = self.host.enrolled()?;
         let unlocked = self.host.unlock(&enrolment, old)?;
         let rotated = enrolment.keys.rotate(&unlocked, new.expose_secret(), self.host.now(), &**self.host.entropy())?;
-        let expired = Approvals::open(self.host.home()?)?.expire_all()?;
+        Enrolment::mark(home, &rotated.1.id)?;
+        let expired = Approvals::open(home)?.expire_all()?;
         let body = json!({ "key_id": rotated.1.id, "retired": unlocked.id, "by": self.user(), "expired": expired });
         self.host.append_signed(&rotated.1, event::APPROVAL_KEY_ROTATED, body)?;
         Ok(shown(&self.host.enrolled()?.active, true, expired))
+    }
+
+    /// Checks that a passphrase is that of the approval key.
+    ///
+    /// # Errors
+    /// Auth where it is not, `NotFound` where there is no key.
+    pub fn approval_unlocks(&self, passphrase: &SecretString) -> Result<(), AppError> {
+        self.host.unlock(&self.host.enrolled()?, passphrase).map(drop)
     }
 
     /// Returns the approval key, if one is enrolled.
@@ -249,25 +286,33 @@ impl Session {
     ///
     /// # Errors
     /// Auth for a wrong passphrase, Conflict for one that cannot be decided any more.
-    pub fn approve(&self, ids: &[String], passphrase: &SecretString) -> Result<Vec<ApprovalView>, AppError> {
+    pub fn approve(&self, shown: &[ApprovalView], passphrase: &SecretString) -> Result<Vec<ApprovalView>, AppError> {
         let enrolment = self.host.enrolled()?;
         let approvals = Approvals::open(self.host.home()?)?;
-        let ids = ids.iter().map(|id| named(id)).collect::<Result<Vec<_>, _>>()?;
-        for id in &ids {
-            let one = ApprovalView::of(&approvals.get(*id)?, self.host.now());
+        let mut ids = Vec::new();
+        for view in shown {
+            let id = named(&view.approval_id)?;
+            let one = ApprovalView::of(&approvals.get(id)?, self.host.now());
             if one.state != Decided::Waiting {
                 let message = format!("`{id}` is {}", state_word(one.state));
                 return Err(AppError::new(ErrorKind::Conflict, message).with_hint(command("rote approve ls")));
             }
+            ids.push((id, view.plan_hash.as_str()));
         }
         let unlocked = self.host.unlock(&enrolment, passphrase)?;
         ids.into_iter().map(|id| self.sign(&approvals, id, &unlocked)).collect()
     }
 
-    fn sign(&self, approvals: &Approvals, id: ApprovalId, key: &Unlocked) -> Result<ApprovalView, AppError> {
+    /// Signs a request as it was shown.
+    fn sign(
+        &self,
+        approvals: &Approvals,
+        (id, plan_hash): (ApprovalId, &str),
+        key: &Unlocked,
+    ) -> Result<ApprovalView, AppError> {
         let calls = approvals.get(id)?.tool_calls.as_array().map_or(0, Vec::len);
-        let said = Said { approved: &vec![true; calls], by: self.user(), denial: None };
-        let envelope = approvals.sign(id, said, key, self.host.now())?;
+        let said = Said { plan_hash, approved: &vec![true; calls], by: self.user(), denial: None };
+        let envelope = approvals.sign(id, said, key, self.host.approval_time()?)?;
         let body = json!({
             "approval": id.to_string(), "approved": true, "by": self.user(), "plan_hash": envelope.plan_hash,
             "key_id": key.id,
@@ -283,8 +328,8 @@ impl Session {
     pub fn deny(&self, ids: &[String], reason: Option<&str>) -> Result<Vec<ApprovalView>, AppError> {
         self.host.redaction()?.refuse("the reason", &json!(reason))?;
         let approvals = Approvals::open(self.host.home()?)?;
-        let ids = ids.iter().map(|id| named(id)).collect::<Result<Vec<_>, _>>()?;
-        ids.into_iter()
+        each_once(ids)?
+            .into_iter()
             .map(|id| {
                 let envelope = approvals.reject(id, self.user(), reason, self.host.now())?;
                 let body = json!({
@@ -326,13 +371,18 @@ impl Session {
 
     /// A signed end of the journal, if an enrolled key signed it and the journal has the event that it names.
     pub(crate) fn kept_anchor(&self, bytes: &[u8]) -> Result<SignedHead, AppError> {
-        let head: SignedHead = serde_json::from_slice(bytes)
-            .map_err(|error| not_signed(format!("the signed end of the journal is not one: {error}")))?;
-        let key = self.host.enrolled()?.keys.known(&head.key_id);
+        let head: SignedHead = serde_json::from_slice(bytes).map_err(|error| {
+            let message = format!("it is not a signed end of a journal: {error}");
+            AppError::new(ErrorKind::Usage, message).with_hint(command("rote audit anchor").note("prints one"))
+        })?;
+        let enrolment = self.host.enrolled()?;
+        let key = enrolment.known(&head.key_id);
         let key = key.ok_or_else(|| {
             not_signed("the end of the journal is signed with a key that was never enrolled".to_owned())
         })?;
-        head.verify(&key.bytes).map_err(|problem| not_signed(format!("the signed end of the journal: {problem}")))?;
+        head.verify(&key.bytes).map_err(|_| {
+            not_signed("the signed end of the journal was changed: its signature does not fit".to_owned())
+        })?;
         let found = self.host.journal()?.read(head.seq, 1)?;
         if found.first().is_none_or(|event| event.seq != head.seq || event.hash.hex() != head.sha256) {
             return Err(not_signed(format!("event {} is not the one that was signed at {}", head.seq, head.at)));
@@ -342,16 +392,21 @@ impl Session {
 
     /// Makes sure that a person is there for what is no change of the policy plane and as much: whoever has the passphrase.
     pub(crate) fn unlocked_for(&self, what: &str) -> Result<Option<Unlocked>, AppError> {
-        // The journal may be what is broken: the ring says by itself that there is a key.
-        let Some(keys) = Keys::read(self.host.home()?)? else { return Ok(None) };
-        let newest = keys.newest()?;
-        let asked = self.host.config().passphrase.plain(&format!("passphrase of the approval key, to {what}:"));
+        let Some(enrolment) = Enrolment::without_journal(self.host.home()?)? else { return Ok(None) };
+        let asked = self.host.config().passphrase.plain(&format!("passphrase of the approval key, to {what}:"))?;
         let passphrase = asked.ok_or_else(|| {
             let message = format!("a person with the approval key has to {what}, and nobody gave its passphrase");
             AppError::new(ErrorKind::ConfirmationNeeded, message)
                 .with_hint("type it at a terminal, or set ROTE_APPROVAL_PASSPHRASE")
         })?;
-        Ok(Some(keys.unlock(&newest.id, passphrase.expose_secret(), &**self.host.entropy())?))
+        Ok(Some(self.host.unlock(&enrolment, &passphrase)?))
+    }
+
+    /// Whether a change has to be signed.
+    #[must_use]
+    pub fn needs_signature(&self) -> bool {
+        // What cannot be read refuses, where the change is made.
+        self.host.enrolment().map_or(true, |enrolment| enrolment.is_some())
     }
 
     /// Gets the signature for a change where one is needed: one that was presented, or one that a person gives now. Returns the
@@ -359,38 +414,38 @@ impl Session {
     pub(crate) fn signed_for(
         &self,
         change: Change,
-        object: &Value,
+        (object, unseen): (&Value, &str),
     ) -> Result<Option<(ApprovalId, Timestamp)>, AppError> {
         let Some(enrolment) = self.host.enrolment()? else { return Ok(None) };
-        let (home, now) = (self.host.home()?, self.host.now());
-        let plan = plan_of(home.root().to_string_lossy().into_owned(), change, object);
+        let (home, now) = (self.host.home()?, self.host.approval_time()?);
+        let plan = plan_of(home.root().to_string_lossy().into_owned(), change, (object, unseen));
         let approvals = Approvals::open(home)?;
-        let keys = (&enrolment.keys, &enrolment.active);
         let mut refused = None;
         for text in &self.config.approvals {
             let id = named(text)?;
-            match approvals.consume(id, keys, &plan, None, now)? {
-                Ok(_) => return Ok(Some((id, approvals.get(id)?.issued_at))),
+            match approvals.consume(id, &enrolment, &plan, None, now)? {
+                Ok(used) if used.decisions.iter().all(|one| one.approved) => return Ok(Some((id, used.issued_at))),
+                Ok(_) => return Err(AppError::new(ErrorKind::Denied, Problem::Denied(None).to_string())),
                 Err(Problem::Drift(_)) if self.config.approvals.len() > 1 => {}
                 Err(problem @ Problem::Denied(_)) => return Err(AppError::new(ErrorKind::Denied, problem.to_string())),
                 Err(problem) => refused = Some(problem.to_string()),
             }
         }
-        let about = About { title: format!("change what rote may do: {}", change.kind()), ..About::default() };
-        let asked = Asked { plan: &plan, kind: Kind::Change, about: &about };
+        let about = About { title: title_of(change, &plan), ..About::default() };
+        let asked = Asked { plan: &plan, kind: Kind::Change, about: &about, command: &|_| None };
         let envelope = approvals.request(&asked, &enrolment.active, now, &**self.host.entropy())?;
         let view = ApprovalView::of(&envelope, now);
         let wanted = json!({ "approval": view.approval_id, "change": change.kind(), "plan_hash": view.plan_hash });
         let event = NewEvent { kind: event::APPROVAL_REQUESTED, effect: None, body: wanted };
         self.host.journal()?.append(now, Durability::Process, &[event])?;
         if view.state == Decided::Waiting
-            && let Some(passphrase) = self.host.config().passphrase.ask(&view)
+            && let Some(passphrase) = self.host.config().passphrase.ask(&view)?
         {
             let unlocked = self.host.unlock(&enrolment, &passphrase)?;
-            self.sign(&approvals, envelope.id, &unlocked)?;
-            let used = approvals.consume(envelope.id, keys, &plan, None, self.host.now())?;
-            used.map_err(|problem| AppError::new(ErrorKind::Conflict, problem.to_string()))?;
-            return Ok(Some((envelope.id, envelope.issued_at)));
+            self.sign(&approvals, (envelope.id, &view.plan_hash), &unlocked)?;
+            let used = approvals.consume(envelope.id, &enrolment, &plan, None, self.host.approval_time()?)?;
+            let used = used.map_err(|problem| AppError::new(ErrorKind::Conflict, problem.to_string()))?;
+            return Ok(Some((envelope.id, used.issued_at)));
         }
         Err(unsigned(&view, refused))
     }
@@ -407,8 +462,7 @@ fn unsigned(view: &ApprovalView, refused: Option<String>) -> AppError {
     let id = &view.approval_id;
     let message = "a person signs this change, and nobody has: nothing was changed";
     let allow = command("rote approve allow").argument(id).note("by a person, with the passphrase");
-    let again = command("rote").plain("…").option("--approval", id).note("the same command once more, then");
-    let error = AppError::new(ErrorKind::ConfirmationNeeded, message).with_hint(format!("{allow}\n{again}"));
+    let error = AppError::new(ErrorKind::ConfirmationNeeded, message).with_hint(allow);
     let details = json!({
         "approval_id": id, "plan_hash_prefix": view.prefix(), "expires": view.expires_at, "refused": refused,
     });
@@ -416,13 +470,19 @@ fn unsigned(view: &ApprovalView, refused: Option<String>) -> AppError {
     refused.into_iter().fold(error, AppError::with_cause)
 }
 
-fn plan_of(root: String, change: Change, object: &Value) -> Plan {
+fn plan_of(root: String, change: Change, (object, unseen): (&Value, &str)) -> Plan {
     let mut args = object.clone();
     if let Some(fields) = args.as_object_mut() {
         change.of_the_moment().iter().for_each(|name| drop(fields.shift_remove(*name)));
     }
-    let digest = sha256(&exact_json(&args).expect("an object of texts, numbers and lists"));
-    let call = PlannedCall { tool_name: change.kind().to_owned(), args, params: digest };
+    let mut bytes = exact_json(&args).expect("an object of texts, numbers and lists");
+    if !unseen.is_empty() {
+        // Nobody reads the value here, and another one is another change.
+        args["value"] = "<not shown, signed by its digest>".into();
+        bytes.extend_from_slice(sha256(unseen.as_bytes()).hex().as_bytes());
+    }
+    let digest = sha256(&bytes);
+    let call = PlannedCall { tool_name: change.kind().to_owned(), args, headers: Vec::new(), params: digest };
     Plan {
         context: POLICY.to_owned(),
         root,
@@ -432,6 +492,26 @@ fn plan_of(root: String, change: Change, object: &Value) -> Plan {
         trust: BTreeMap::new(),
         calls: vec![call],
     }
+}
+
+/// A change in one line: its kind, and what it names.
+fn title_of(change: Change, plan: &Plan) -> String {
+    const NAMES: [&str; 9] = ["adapter", "name", "flow", "intent", "key", "value", "cidr", "cleartext", "base_url"];
+    let args = plan.calls.first().map(|call| &call.args);
+    let said = NAMES.iter().filter_map(|name| args?.get(*name)?.as_str());
+    std::iter::once(change.kind()).chain(said).collect::<Vec<_>>().join(" ")
+}
+
+/// Requests by their names, one that is named twice once.
+fn each_once(ids: &[String]) -> Result<Vec<ApprovalId>, AppError> {
+    let mut known = Vec::new();
+    for id in ids {
+        let id = named(id)?;
+        if !known.contains(&id) {
+            known.push(id);
+        }
+    }
+    Ok(known)
 }
 
 fn named(id: &str) -> Result<ApprovalId, AppError> {

@@ -220,7 +220,9 @@ impl Session {
         items.iter().try_for_each(|item| self.tell_of_secrets(&item.arguments))?;
         let (workspace, created_workspace) = self.workspace_or_default()?;
         let (mandate, references) = (self.mandate()?, plan.references);
-        let options = CallOptions { mandate, references, limits: limits(plan.timeout), ..CallOptions::default() };
+        let confirm = self.presented().into();
+        let options =
+            CallOptions { mandate, references, confirm, limits: limits(plan.timeout), ..CallOptions::default() };
         let caller = self.host.caller()?;
         let made = async { caller.batch(&workspace, &adapter, items, plan.pace, &options).await.map_err(call_error) };
         let results = self.stoppable(&workspace, made).await?;

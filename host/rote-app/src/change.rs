@@ -109,8 +109,19 @@ impl Session {
         object: Value,
         make: impl FnOnce() -> Result<T, AppError>,
     ) -> Result<T, AppError> {
+        self.change_of(change, consent, (object, ""), make)
+    }
+
+    /// As [`Session::change`], where there is a value besides that nobody sees, and that is signed by its digest.
+    pub(crate) fn change_of<T>(
+        &self,
+        change: Change,
+        consent: Consent,
+        (object, unseen): (Value, &str),
+        make: impl FnOnce() -> Result<T, AppError>,
+    ) -> Result<T, AppError> {
         let needs_signature = consent != Consent::Unasked && !change.only_takes_away();
-        let approval = if needs_signature { self.signed_for(change, &object)? } else { None };
+        let approval = if needs_signature { self.signed_for(change, (&object, unseen))? } else { None };
         self.host.change(&self.word(consent), change, (object, approval), make)
     }
 

@@ -67,9 +67,9 @@ pub use written::Written;
 
 // Plain data of the layers below that outcomes are made of.
 pub use rote_adapter::{
-    AdapterEntry, AdapterLine, AdapterProblem, Answer, BatchItem, Hit, InstallReport, Pace, References,
+    AdapterEntry, AdapterLine, AdapterProblem, Answer, BatchItem, EditedPolicy, Hit, InstallReport, Pace, References,
 };
-pub use rote_approval::SignedHead;
+pub use rote_approval::{MIN_PASSPHRASE, SignedHead};
 pub use rote_flow::{
     BlessRequest, BlessingInfo, BlessingState, BuildRequest, BuildSource, Built, CallableState, CrystallizeRequest,
     Crystallized, Decided, DryRun, EndpointState, FRONTMATTER_SCHEMA, FlowHealth, FlowInfo, FlowQuestion,

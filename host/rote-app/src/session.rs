@@ -89,6 +89,12 @@ impl Session {
         })
     }
 
+    /// Returns the signed approvals that were presented with the command.
+    #[must_use]
+    pub fn presented(&self) -> &[String] {
+        &self.config.approvals
+    }
+
     /// Returns the client's name, as its environment gives it.
     #[must_use]
     pub fn user(&self) -> &str {

@@ -65,8 +65,9 @@ impl Session {
         }
         let bound: Vec<AdapterId> = shown.iter().map(|binding| binding.adapter.clone()).collect();
         let meta = TokenMeta { created_at: self.host.now(), expires_at: None, description: description.to_owned() };
-        let object = json!({ "name": name, "replaced": replaced, "adapters": bound });
-        self.change(Change::TokenSet, consent, object, || {
+        let origins: Vec<_> = shown.iter().map(|binding| json!([binding.adapter, binding.origins])).collect();
+        let object = json!({ "name": name, "replaced": replaced, "adapters": bound, "goes_to": origins });
+        self.change_of(Change::TokenSet, consent, (object, value.expose_secret()), || {
             let mut info = vault.set(name, value, meta)?;
             for binding in shown {
                 info.bindings = vault.bind(name, binding, self.host.now())?;

@@ -1,13 +1,14 @@
 //! One request for a person's word, as it is stored.
 
 use jiff::Timestamp;
+use rote_types::sha256;
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ApprovalId;
+use crate::enrolment::Enrolment;
 use crate::error::Problem;
-use crate::key::{Keys, PublicKey};
 use crate::plan::{Issue, Plan, SCOPE_VERSION, plan_hash};
 use crate::signed::{Decision, Signed, Subject};
 
@@ -62,11 +63,14 @@ impl State {
     }
 }
 
-/// What a person is told of a request beside its calls. None of it is under the signature.
+/// What a person is told of a request beside its calls. Its digest is in the scope, so that nobody words it otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// It in one sentence.
     pub title: String,
+    /// What is sent where, and with which credentials, by their names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// What asks for a person, where it is not the write guard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -84,8 +88,9 @@ pub struct Envelope {
     pub id: ApprovalId,
     pub(crate) nonce: String,
     pub kind: String,
-    /// What it holds for, and the calls, as they were hashed.
+    /// What it holds for, and the calls, as they were hashed; and what was told of it, whose digest is in the first.
     hashed: (String, String),
+    told: String,
     /// What it holds for.
     pub scope: Value,
     /// The calls: id, name, arguments.
@@ -104,11 +109,16 @@ pub struct Envelope {
     pub denial: Option<String>,
 }
 
+/// The id of a call of a request; it is under the hash, so that no request goes by another name.
+pub(crate) fn call_id(id: ApprovalId, number: usize) -> String {
+    format!("{id}.{number}")
+}
+
 impl Envelope {
     /// How it stands at a time.
     #[must_use]
     pub fn state(&self, now: Timestamp) -> State {
-        let is_over = self.state == State::Pending && self.in_time(now).is_err();
+        let is_over = self.state == State::Pending && (self.in_time(now).is_err() || !self.is_whole());
         if is_over { State::Expired } else { self.state }
     }
 
@@ -118,7 +128,7 @@ impl Envelope {
         self.signed.is_some()
     }
 
-    /// The first digits of the plan's hash, by which two views of a request are compared.
+    /// The first digits of the plan's hash (the seed's eight).
     #[must_use]
     pub fn prefix(&self) -> &str {
         self.plan_hash.get(..8).unwrap_or(&self.plan_hash)
@@ -155,8 +165,12 @@ impl Envelope {
     }
 
     /// Whether what is stored is what was hashed: what a person is shown, and signs.
-    pub(crate) fn is_whole(&self) -> bool {
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let own = |(number, id): (usize, String)| id == call_id(self.id, number);
         plan_hash(&self.hashed.0, &self.hashed.1).hex() == self.plan_hash
+            && self.scope["about_sha256"] == sha256(self.told.as_bytes()).hex()
+            && (1..).zip(self.ids()).all(own)
             && self.scope["issued_at"] == self.issued_at.as_second()
             && self.scope["expires_at"] == self.expires_at.as_second()
     }
@@ -165,17 +179,19 @@ impl Envelope {
     /// that somebody hands in, else the signed ones. Returns what was decided.
     pub(crate) fn check(
         &self,
-        keys: &Keys,
-        active: &PublicKey,
+        enrolment: &Enrolment,
         live: &Plan,
         decisions: Option<&[Decision]>,
     ) -> Result<Vec<Decision>, Problem> {
-        if self.state == State::Rejected {
-            return Err(Problem::Denied(self.denial.clone()));
+        match self.state {
+            State::Pending => {}
+            State::Consumed => return Err(Problem::Consumed(self.consumed_at)),
+            State::Expired => return Err(Problem::Expired(self.expires_at)),
+            State::Rejected => return Err(Problem::Denied(self.denial.clone())),
         }
         let signed = self.signed.as_ref().ok_or(Problem::Undecided)?;
-        let key = keys.known(&self.key_id).ok_or(Problem::UnknownKey)?;
-        if key != *active && self.state == State::Pending {
+        let key = enrolment.known(&self.key_id).ok_or(Problem::UnknownKey)?;
+        if *key != enrolment.active {
             // Whoever rotates a key lets go of what was asked under it.
             return Err(Problem::Expired(self.expires_at));
         }
@@ -201,7 +217,9 @@ impl Envelope {
             return Err(Problem::Drift("what is stored of it was changed".to_owned()));
         }
         let ids = self.ids();
-        let issue = Issue { ids: &ids, issued_at: self.issued_at.as_second(), expires_at: self.expires_at.as_second() };
+        let about = self.scope["about_sha256"].as_str().unwrap_or_default();
+        let (issued_at, expires_at) = (self.issued_at.as_second(), self.expires_at.as_second());
+        let issue = Issue { ids: &ids, issued_at, expires_at, about };
         let (scope, calls) = (live.scope(version, &issue), live.tool_calls(&ids));
         if ids.len() == live.calls.len() && plan_hash(&scope, &calls).hex() == self.plan_hash {
             return Ok(());
@@ -223,6 +241,9 @@ impl Envelope {
         ];
         let differs = named.into_iter().find(|(key, _)| self.scope[*key] != scope[*key]);
         match differs {
+            Some(("params_sha256", _)) if self.hashed.1 == calls => {
+                "the arguments as they are sent, or the file that they name, differ".to_owned()
+            }
             Some((_, what)) => format!("{what} differ"),
             None if self.hashed.1 == calls => "what is stored of it was changed".to_owned(),
             None => "the calls differ".to_owned(),
@@ -239,7 +260,7 @@ impl Envelope {
         let (issued, expires) = (time("issued_at")?, time("expires_at")?);
         let consumed: Option<i64> = row.get("consumed_at")?;
         let signed = (maybe("signed_object_json")?, maybe("signature_hex")?);
-        let about = text("about_json")?;
+        let told = text("about_json")?;
         let (nonce, kind, plan_hash, key_id) = (text("nonce")?, text("kind")?, text("plan_hash")?, text("key_id")?);
         let (state, decided_by, denial) = (State::read(&text("state")?), maybe("decided_by")?, maybe("denial")?);
         Ok((|| {
@@ -249,7 +270,7 @@ impl Envelope {
             };
             let hashed = (scope, calls);
             let (scope, tool_calls) = (serde_json::from_str(&hashed.0).ok()?, serde_json::from_str(&hashed.1).ok()?);
-            let about = serde_json::from_str(&about).unwrap_or_default();
+            let about = serde_json::from_str(&told).unwrap_or_default();
             let (issued_at, expires_at) = (issued?, expires?);
             let consumed_at = consumed.and_then(|second| Timestamp::from_second(second).ok());
             let (id, consumed_at) = (id?, consumed_at);
@@ -258,6 +279,7 @@ impl Envelope {
                 nonce,
                 kind,
                 hashed,
+                told,
                 scope,
                 tool_calls,
                 plan_hash,

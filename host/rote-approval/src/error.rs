@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rote_home::HomeError;
-use rote_types::{Classify, ErrorKind, command};
+use rote_types::{Classify, ErrorKind, command, quoted};
 
 use crate::ApprovalId;
 
@@ -136,6 +136,10 @@ impl Classify for ApprovalError {
 
     fn hint(&self) -> Option<String> {
         match self {
+            Self::Home(HomeError::Database { path, .. }) | Self::Database { path, .. } => Some(format!(
+                "move {} away: what waits in it is asked again, and nothing is allowed without it",
+                quoted(&path.to_string_lossy())
+            )),
             Self::Home(error) => error.hint(),
             Self::NoKey => Some(command("rote approve init").into()),
             Self::NotEnrolled => Some(command("rote approve init").note("enrols it, with its passphrase").into()),

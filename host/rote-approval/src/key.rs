@@ -114,26 +114,41 @@ impl Keys {
         Ok(Some(found))
     }
 
-    /// The key that signs, if `enrolled` is the one that a person enrolled: it, or what followed it with its word.
+    /// The keys that count where `enrolled` is the one that a person enrolled last, as far as is known: those before it and those that
+    /// followed it, each with the word of the one before; the last one signs. What else is in the ring counts for nothing.
     ///
     /// # Errors
     /// [`ApprovalError::KeyChanged`].
-    pub fn active(&self, enrolled: &str) -> Result<PublicKey, ApprovalError> {
+    pub(crate) fn succession(&self, enrolled: &str) -> Result<Vec<PublicKey>, ApprovalError> {
         let changed = |what: &str| ApprovalError::KeyChanged(what.to_owned());
         let mut at = self.find(enrolled).ok_or_else(|| changed("the ring does not have it any more"))?;
+        let mut keys = self.before(at);
         // Each key of the ring is gone through once at most.
         for _ in &self.ring.keys {
+            keys.push(public(at).ok_or_else(|| changed("the ring has one that is not a key"))?);
             let Some(next) = &at.successor else { break };
-            let signature = at.succession_hex.as_deref().unwrap_or_default();
-            let signer = public(at).ok_or_else(|| changed("the ring has one that is not a key"))?;
-            verify(&signer.bytes, succession(&at.key_id, next).as_bytes(), signature)
-                .map_err(|_| changed("the ring has one behind it without its signature"))?;
+            if !is_followed(at) {
+                return Err(changed("the ring has one behind it without its signature"));
+            }
             at = self.find(next).ok_or_else(|| changed("the ring does not have the one that followed it"))?;
         }
         if at.successor.is_some() || at.retired_at.is_some() {
             return Err(changed("the ring has no key behind it that is not retired"));
         }
-        public(at).ok_or_else(|| changed("the ring has one that is not a key"))
+        Ok(keys)
+    }
+
+    /// The keys before one, the oldest first: each signed for the next.
+    fn before<'k>(&'k self, mut at: &'k Link) -> Vec<PublicKey> {
+        let mut keys = Vec::new();
+        for _ in &self.ring.keys {
+            let before = |link: &&Link| link.successor.as_ref() == Some(&at.key_id) && is_followed(link);
+            let Some(link) = self.ring.keys.iter().find(before) else { break };
+            keys.extend(public(link));
+            at = link;
+        }
+        keys.reverse();
+        keys
     }
 
     /// The newest key of the ring, whether a person enrolled it or not.
@@ -143,12 +158,6 @@ impl Keys {
     pub fn newest(&self) -> Result<PublicKey, ApprovalError> {
         let newest = self.ring.keys.iter().rfind(|link| link.retired_at.is_none()).and_then(public);
         newest.ok_or_else(|| self.damaged("each of its keys is retired".to_owned()))
-    }
-
-    /// A key that signs or did.
-    #[must_use]
-    pub fn known(&self, id: &str) -> Option<PublicKey> {
-        self.find(id).and_then(public)
     }
 
     /// Makes the first key.
@@ -297,6 +306,13 @@ fn made(passphrase: &str, now: Timestamp, entropy: &dyn Entropy) -> (Unlocked, L
 /// What a key signs about the one that follows it.
 fn succession(old: &str, new: &str) -> String {
     canonical(&json!({ "ctx": SUCCESSION, "key_id": old, "successor": new }))
+}
+
+/// Whether a key signed for the one that followed it.
+fn is_followed(link: &Link) -> bool {
+    let (Some(key), Some(next)) = (public(link), &link.successor) else { return false };
+    let signature = link.succession_hex.as_deref().unwrap_or_default();
+    verify(&key.bytes, succession(&link.key_id, next).as_bytes(), signature).is_ok()
 }
 
 /// A link whose id is that of its key.

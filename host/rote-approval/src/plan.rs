@@ -25,8 +25,21 @@ pub struct PlannedCall {
     pub tool_name: String,
     /// With which arguments, values of the vault masked.
     pub args: Value,
-    /// SHA-256 of the arguments as they are sent.
+    /// Headers that a person added, values of the vault masked.
+    pub headers: Vec<(String, String)>,
+    /// SHA-256 of arguments and headers as they are sent.
     pub params: Sha256Digest,
+}
+
+impl PlannedCall {
+    /// The call as it is stored; without headers it has the three members of the seed.
+    fn to_json(&self, id: &str) -> Value {
+        let mut call = json!({ "tool_call_id": id, "tool_name": self.tool_name, "args": self.args });
+        if !self.headers.is_empty() {
+            call["headers"] = json!(self.headers);
+        }
+        call
+    }
 }
 
 /// What holds when something is approved, and has to hold when it is done.
@@ -55,13 +68,15 @@ pub(crate) struct Issue<'i> {
     /// Seconds since 1970.
     pub(crate) issued_at: i64,
     pub(crate) expires_at: i64,
+    /// Digest of what a person is told beside the calls.
+    pub(crate) about: &'i str,
 }
 
 impl Plan {
     /// What tells one plan from another, whenever it is asked for.
     pub(crate) fn binding(&self) -> Sha256Digest {
-        let issue = Issue { ids: &[], issued_at: 0, expires_at: 0 };
-        let calls = self.calls.iter().map(|call| json!([call.tool_name, call.args])).collect();
+        let issue = Issue { ids: &[], issued_at: 0, expires_at: 0, about: "" };
+        let calls = self.calls.iter().map(|call| call.to_json("")).collect();
         sha256(format!("{}\n{}", self.scope(SCOPE_VERSION, &issue), canonical(&calls)).as_bytes())
     }
 
@@ -85,6 +100,7 @@ impl Plan {
                 ("trust_sha256".to_owned(), json!(self.trust)),
                 ("issued_at".to_owned(), json!(issue.issued_at)),
                 ("expires_at".to_owned(), json!(issue.expires_at)),
+                ("about_sha256".to_owned(), json!(issue.about)),
             ]);
         }
         canonical(&Value::Object(scope))
@@ -92,8 +108,7 @@ impl Plan {
 
     /// The calls as they are stored.
     pub(crate) fn tool_calls(&self, ids: &[String]) -> String {
-        let call = |(id, call): (&String, &PlannedCall)| json!({ "tool_call_id": id, "tool_name": call.tool_name, "args": call.args });
-        canonical(&ids.iter().zip(&self.calls).map(call).collect())
+        canonical(&ids.iter().zip(&self.calls).map(|(id, call)| call.to_json(id)).collect())
     }
 }
 
@@ -108,7 +123,12 @@ pub(crate) mod tests {
 
     /// The plan of the vector in which the envelopes of the seed are given.
     pub(crate) fn vector() -> (Plan, [String; 2]) {
-        let call = |tool: &str, args: Value| PlannedCall { tool_name: tool.to_owned(), args, params: sha256(b"") };
+        let call = |tool: &str, args: Value| PlannedCall {
+            tool_name: tool.to_owned(),
+            args,
+            headers: Vec::new(),
+            params: sha256(b""),
+        };
         let plan = Plan {
             context: "ctx-0001".to_owned(),
             root: "/tmp/ws".to_owned(),
@@ -127,7 +147,7 @@ pub(crate) mod tests {
     #[test]
     fn the_hash_of_the_vector() {
         let (plan, ids) = vector();
-        let issue = Issue { ids: &ids, issued_at: 5, expires_at: 6 };
+        let issue = Issue { ids: &ids, issued_at: 5, expires_at: 6, about: "" };
         let hash = plan_hash(&plan.scope(1, &issue), &plan.tool_calls(&ids));
         assert_eq!(hash.hex(), "7ebfb1e0e8fe9be6325df1352250dab3b535dab05539d61d11374152c77c9f6a");
     }
@@ -135,7 +155,7 @@ pub(crate) mod tests {
     #[test]
     fn whatever_is_other_is_another_plan() {
         let (plan, _) = vector();
-        let changes: [fn(&mut Plan); 8] = [
+        let changes: [fn(&mut Plan); 9] = [
             |plan| plan.context.push('x'),
             |plan| plan.root.push('x'),
             |plan| plan.agent.push('x'),
@@ -143,13 +163,14 @@ pub(crate) mod tests {
             |plan| drop(plan.fingerprints.insert("a".to_owned(), "f".to_owned())),
             |plan| drop(plan.trust.insert("a".to_owned(), "f".to_owned())),
             |plan| plan.calls[0].args["path"] = json!("b.txt"),
+            |plan| plan.calls[0].headers.push(("X-Reason".to_owned(), "x".to_owned())),
             |plan| plan.calls[0].params = sha256(b"other"),
         ];
         for (number, change) in changes.into_iter().enumerate() {
             let mut other = plan.clone();
             change(&mut other);
             assert_ne!(other.binding(), plan.binding(), "{number}");
-            let issue = Issue { ids: &[], issued_at: 5, expires_at: 6 };
+            let issue = Issue { ids: &[], issued_at: 5, expires_at: 6, about: "" };
             let hash = |plan: &Plan| plan_hash(&plan.scope(2, &issue), &plan.tool_calls(&vector().1));
             assert_ne!(hash(&other), hash(&plan), "{number}");
         }

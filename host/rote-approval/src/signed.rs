@@ -134,7 +134,7 @@ mod tests {
         let key_id = key_id(public.as_bytes());
         assert_eq!(key_id, "56475aa75463474c0285df5dbf2bcab73da651358839e9b77481b2eab107708c");
         let (plan, ids) = vector();
-        let issue = Issue { ids: &ids, issued_at: 0, expires_at: 0 };
+        let issue = Issue { ids: &ids, issued_at: 0, expires_at: 0, about: "" };
         let plan_hash = plan_hash(&plan.scope(1, &issue), &plan.tool_calls(&ids)).hex();
         let nonce = "00112233445566778899aabbccddeeff";
         let decide = |id: &String, approved| Decision { tool_call_id: id.clone(), approved };

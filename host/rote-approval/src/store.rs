@@ -8,13 +8,14 @@ use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 use rote_home::{Creation, Home, open_database, write_to};
-use rote_types::Entropy;
-use rusqlite::{Connection, OptionalExtension};
+use rote_types::{Entropy, sha256};
+use rusqlite::Connection;
 
 use crate::ApprovalId;
-use crate::envelope::{About, Envelope, Kind, State};
+use crate::enrolment::Enrolment;
+use crate::envelope::{About, Envelope, Kind, State, call_id};
 use crate::error::{ApprovalError, Problem};
-use crate::key::{Keys, PublicKey, Unlocked};
+use crate::key::{PublicKey, Unlocked};
 use crate::plan::{Issue, Plan, SCOPE_VERSION, plan_hash};
 use crate::signed::{Decision, Signed};
 
@@ -22,7 +23,7 @@ use crate::signed::{Decision, Signed};
 pub const LIFETIME: SignedDuration = SignedDuration::from_secs(3_600);
 /// How long one is kept that is over (seed 004, `NONCE_RETENTION_PERIOD_SECONDS`): a week.
 const RETENTION: i64 = 604_800;
-/// Most requests that wait at once, so that nobody can bury the one that counts.
+/// Most requests that wait at once; one more lets go of the oldest that nobody has signed.
 pub const MAX_PENDING: usize = 256;
 /// Most bytes of the word with which somebody says no.
 const MAX_DENIAL: usize = 1_000;
@@ -30,16 +31,29 @@ const MAX_DENIAL: usize = 1_000;
 const MIGRATIONS: [&str; 1] = [include_str!("envelopes.sql")];
 
 /// What asks.
-#[derive(Debug)]
 pub struct Asked<'a> {
     pub plan: &'a Plan,
     pub kind: Kind,
     pub about: &'a About,
+    /// The command that goes on with the approval of a name.
+    pub command: &'a dyn Fn(ApprovalId) -> Option<String>,
+}
+
+/// An approval that was used up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Used {
+    /// What was decided of each call.
+    pub decisions: Vec<Decision>,
+    /// When it was asked for, as it was checked: whoever asks the journal whether it was used before needs this one, and not what the
+    /// database says a moment later.
+    pub issued_at: Timestamp,
 }
 
 /// What a person says of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Said<'a> {
+    /// The hash of the plan that a person was shown.
+    pub plan_hash: &'a str,
     /// Of each call, in order.
     pub approved: &'a [bool],
     pub by: &'a str,
@@ -94,7 +108,12 @@ impl Approvals {
                 return Ok(Some((*found).clone()));
             }
             if open.len() >= MAX_PENDING {
-                return Ok(None);
+                // The oldest that nobody has signed makes room: whoever floods does not keep a person from what comes now.
+                let Some(oldest) = open.iter().filter(|one| !one.is_signed()).min_by_key(|one| one.issued_at) else {
+                    return Ok(None);
+                };
+                let expire = "UPDATE approval_envelopes SET state = 'expired' WHERE envelope_id = ?1";
+                connection.execute(expire, [oldest.id.to_string()])?;
             }
             prune(connection, now)?;
             let made = insert(connection, asked, (&binding, &key.id), now, entropy)?;
@@ -147,6 +166,10 @@ impl Approvals {
         if envelope.key_id != key.id {
             return refuse(Problem::UnknownKey);
         }
+        // Somebody may have put another one in its place since it was shown.
+        if envelope.plan_hash != said.plan_hash {
+            return refuse(Problem::Drift("it is not what was shown".to_owned()));
+        }
         let ids = envelope.ids();
         if ids.len() != said.approved.len() {
             return refuse(Problem::Bijection);
@@ -195,22 +218,21 @@ impl Approvals {
     }
 
     /// Uses an approval up, if it is one of exactly this plan; `decisions` are those that somebody hands in, else the signed ones.
-    /// Returns what was decided of each call.
     ///
     /// # Errors
     /// The inner error says why it does not count; nothing was changed then. [`ApprovalError::Database`].
     pub fn consume(
         &self,
         id: ApprovalId,
-        (keys, active): (&Keys, &PublicKey),
+        enrolment: &Enrolment,
         live: &Plan,
         decisions: Option<&[Decision]>,
         now: Timestamp,
-    ) -> Result<Result<Vec<Decision>, Problem>, ApprovalError> {
+    ) -> Result<Result<Used, Problem>, ApprovalError> {
         let Some(envelope) = find(&self.connection, id).map_err(self.failed("read"))? else {
             return Ok(Err(Problem::UnknownNonce));
         };
-        let checked = envelope.check(keys, active, live, decisions).and_then(|decided| {
+        let checked = envelope.check(enrolment, live, decisions).and_then(|decided| {
             envelope.in_time(now)?;
             Ok(decided)
         });
@@ -227,7 +249,7 @@ impl Approvals {
             )
             .map_err(self.failed("write to"))?;
         Ok(if changed == 1 {
-            Ok(decided)
+            Ok(Used { decisions: decided, issued_at: envelope.issued_at })
         } else {
             Err(self.get(id)?.pending(now).err().unwrap_or(Problem::Consumed(None)))
         })
@@ -281,12 +303,14 @@ fn insert(
     entropy.fill(&mut name);
     entropy.fill(&mut nonce);
     let (id, nonce) = (ApprovalId(name), hex::encode(nonce));
-    let ids: Vec<String> = (1..=asked.plan.calls.len()).map(|number| format!("{id}.{number}")).collect();
+    let ids: Vec<String> = (1..=asked.plan.calls.len()).map(|number| call_id(id, number)).collect();
+    let about = About { command: (asked.command)(id), ..asked.about.clone() };
+    let about = serde_json::to_string(&about).expect("texts under text keys");
+    let told = sha256(about.as_bytes()).hex();
     let (issued_at, expires_at) = (now.as_second(), now.as_second().saturating_add(LIFETIME.as_secs()));
-    let scope = asked.plan.scope(SCOPE_VERSION, &Issue { ids: &ids, issued_at, expires_at });
+    let scope = asked.plan.scope(SCOPE_VERSION, &Issue { ids: &ids, issued_at, expires_at, about: &told });
     let calls = asked.plan.tool_calls(&ids);
     let hash = plan_hash(&scope, &calls).hex();
-    let about = serde_json::to_string(asked.about).expect("texts under text keys");
     connection.execute(
         "INSERT INTO approval_envelopes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, NULL, ?8, ?9, ?10, NULL, ?11, ?12, NULL, NULL)",
         (
@@ -318,12 +342,10 @@ fn prune(connection: &Connection, now: Timestamp) -> Result<usize, rusqlite::Err
     connection.execute("DELETE FROM approval_envelopes WHERE expires_at < ?1", [before])
 }
 
+/// The row of a name. Two of them, as in a table that somebody made without its keys, are none.
 fn find(connection: &Connection, id: ApprovalId) -> Result<Option<Envelope>, rusqlite::Error> {
-    connection
-        .prepare_cached("SELECT * FROM approval_envelopes WHERE envelope_id = ?1")?
-        .query_row([id.to_string()], Envelope::from_row)
-        .optional()
-        .map(Option::flatten)
+    let mut found = select(connection, "WHERE envelope_id = ?1 LIMIT 2", [id.to_string()])?;
+    Ok(found.pop().filter(|_| found.is_empty()))
 }
 
 fn select(

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use rote_app::{AppError, ApprovalState, Binding, Consent};
 use rote_types::{CommandLine, ErrorKind, Refusal, WantedCredential};
+use secrecy::SecretString;
 use zeroize::Zeroizing;
 
 use crate::commands::{awaited, decided};
@@ -36,6 +37,26 @@ impl Yes {
     /// # Errors
     /// Confirmation needed, when nobody agreed or there is no terminal to ask on, with `command` and the flag as hint.
     pub(crate) fn agree(
+        self,
+        context: &Context,
+        ui: &mut Ui<'_>,
+        question: &str,
+        command: CommandLine,
+    ) -> Result<Consent> {
+        // Where a signature is needed there is a request to name instead of a flag.
+        let is_signed = !context.passphrases().has_terminal() && context.session()?.needs_signature();
+        if self.yes || is_signed {
+            context.goes_on_by(command);
+            return Ok(Consent::Unattended);
+        }
+        self.agree_alone(context, ui, question, command)
+    }
+
+    /// As [`Yes::agree`], for what is agreed to without a signature, whether there is an approval key or not.
+    ///
+    /// # Errors
+    /// As [`Yes::agree`].
+    pub(crate) fn agree_alone(
         self,
         context: &Context,
         ui: &mut Ui<'_>,
@@ -137,9 +158,15 @@ pub(crate) fn signed_now(
         let said = reason.map_or_else(|| ".".to_owned(), |reason| format!(": {reason}"));
         return Err(AppError::new(ErrorKind::Denied, format!("User denied this action{said}")).into());
     }
-    let typed = || passphrases.typed("passphrase of the approval key (not shown):");
-    let Some(passphrase) = passphrases.of_environment().or_else(typed) else { return Ok(None) };
-    session.approve(std::slice::from_ref(id), &passphrase)?;
+    let sign = |given: &SecretString| session.approve(std::slice::from_ref(&view), given);
+    match passphrases.of_environment() {
+        Some(given) => drop(sign(&given)?),
+        None => drop(passphrases.tried(
+            "passphrase of the approval key (not shown):",
+            || crate::passphrase::nobody(context, "rote approve allow REQUEST"),
+            sign,
+        )?),
+    }
     Ok(Some(id.clone()))
 }
 

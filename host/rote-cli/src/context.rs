@@ -1,6 +1,6 @@
 //! What a command has at hand: the surroundings and the application, opened when first asked for.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::future::Future;
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rote_app::{AppError, Host, HostConfig, Session, SessionConfig};
-use rote_types::{ErrorKind, Interrupt, clean};
+use rote_types::{CommandLine, ErrorKind, Interrupt, clean, command};
 use tokio::runtime::Runtime;
 
 use crate::commands::Global;
@@ -32,6 +32,8 @@ pub struct Context {
     verbose: u8,
     /// Signed approvals that were presented.
     approvals: Vec<String>,
+    /// The command that makes a change again, for the hint that names the request.
+    again: RefCell<Option<CommandLine>>,
     json: bool,
     signals: Signals,
     session: OnceCell<Session>,
@@ -49,7 +51,8 @@ impl Context {
         let verbose = global.verbose;
         let (signals, session, executor) = (Signals::new(), OnceCell::new(), OnceCell::new());
         let (approvals, json) = (global.approval.clone(), global.json);
-        Self { home, workspace, verbose, approvals, json, environment, signals, session, executor }
+        let again = RefCell::default();
+        Self { home, workspace, verbose, approvals, again, json, environment, signals, session, executor }
     }
 
     /// Returns the context of the same command with other words for home and workspace, where there are any.
@@ -97,6 +100,25 @@ impl Context {
         let (workspace, approvals) = (self.workspace.clone(), self.approvals.clone());
         let config = SessionConfig { workspace, directory, environment, approvals };
         Ok(self.session.get_or_init(|| Session::new(Arc::new(host), config)))
+    }
+
+    /// Notes the command that makes a change, for when it has to be given once more with a signed request.
+    pub(crate) fn goes_on_by(&self, command: CommandLine) {
+        self.again.replace(Some(command));
+    }
+
+    /// Adds to the error of a change that nobody signed the command that makes it with the request.
+    pub(crate) fn signed_again(&self, error: CliError) -> CliError {
+        let again = self.again.take();
+        error.map(|mut error| {
+            let id = error.details.as_ref().and_then(|details| details["approval_id"].as_str());
+            if let (Some(id), Some(hint), None) = (id, &error.hint, &error.refusal) {
+                let again = again.unwrap_or_else(|| command("rote").plain("…"));
+                let again = again.option("--approval", id).note("the same once more, then");
+                error.hint = Some(format!("{hint}\n{again}"));
+            }
+            error
+        })
     }
 
     /// Returns where the passphrase of the approval key comes from.

@@ -81,7 +81,7 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
         trusted.iter().filter(|note| failed && !notes.contains(note)).for_each(|note| ui.talk(note));
         notes.iter().filter(|note| !said || !trusted.contains(note)).for_each(|note| ui.talk(note));
         let place = Place::of(&context.named(cli.global), context.environment.directory.as_deref());
-        let report = place.of_report(ran.map_err(|error| place.of_error(context.masked(error)))?);
+        let report = place.of_report(ran.map_err(|error| place.of_error(context.masked(context.signed_again(error))))?);
         match ui.show(&report) {
             // Whoever reads no more may still ask how it ended.
             Ok(()) | Err(CliError::BrokenPipe) => Ok(report.exit),

@@ -3,10 +3,12 @@
 
 use std::io::{BufRead, Read, Write};
 
-use rote_app::{ApprovalView, AskPassphrase};
+use rote_app::{AppError, ApprovalView, AskPassphrase};
+use rote_types::ErrorKind;
 use secrecy::SecretString;
 use zeroize::Zeroizing;
 
+use crate::context::Context;
 use crate::environment::Environment;
 use crate::error::{CliError, Result, io, usage};
 use crate::interrupt::Signals;
@@ -14,6 +16,8 @@ use crate::render::approval;
 
 /// Most bytes of a passphrase.
 const MAX: u64 = 1 << 10;
+/// How often a passphrase is asked for.
+const TRIES: u32 = 3;
 /// The variables that may hold it; the second is the seed's name.
 const VARIABLES: [&str; 2] = ["ROTE_APPROVAL_PASSPHRASE", "APPROVAL_KEY_PASSPHRASE"];
 
@@ -44,42 +48,57 @@ impl Passphrases {
     /// The passphrases of a file descriptor, one a line, at most two.
     ///
     /// # Errors
-    /// Usage for one that is not open.
+    /// Usage for one that is not open, and for a line of more than 1 KiB.
     pub(crate) fn of_descriptor(number: u32) -> Result<Vec<SecretString>> {
-        let file = std::fs::File::open(format!("/dev/fd/{number}")).map_err(|error| {
-            let hint = "rote approve allow REQUEST --passphrase-fd 3 3< FILE";
-            usage(format!("the file descriptor {number} cannot be read: {error}"), hint)
-        })?;
-        let mut text = Zeroizing::new(String::new());
-        file.take(2 * MAX).read_to_string(&mut text).map_err(|error| io("cannot read the passphrase", &error))?;
-        Ok(text.lines().take(2).map(|line| SecretString::from(line.to_owned())).collect())
+        let hint = "rote approve allow REQUEST --passphrase-fd 3 3< FILE";
+        let file = std::fs::File::open(format!("/dev/fd/{number}"))
+            .map_err(|error| usage(format!("the file descriptor {number} cannot be read: {error}"), hint))?;
+        let mut bytes = Zeroizing::new(Vec::new());
+        file.take(2 * MAX + 2).read_to_end(&mut bytes).map_err(|error| io("cannot read the passphrase", &error))?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| usage("the passphrase is not UTF-8", hint))?;
+        let lines: Vec<&str> = text.lines().take(2).collect();
+        if lines.iter().any(|line| line.len() as u64 > MAX) {
+            return Err(usage(format!("a passphrase has at most {MAX} bytes, and this one has more"), hint));
+        }
+        Ok(lines.into_iter().map(|line| SecretString::from(line.to_owned())).collect())
     }
 
-    /// Asks for it; none where nobody is there, nothing is typed, or somebody asks the process to stop.
-    pub(crate) fn typed(&self, question: &str) -> Option<SecretString> {
+    /// Asks for it; none where nobody is there or nothing is typed.
+    ///
+    /// # Errors
+    /// Interrupted, as soon as somebody asks the process to stop.
+    pub(crate) fn typed(&self, question: &str) -> Result<Option<SecretString>> {
         if !self.has_terminal() {
-            return None;
+            return Ok(None);
         }
-        let line = self.line(question, true)?;
+        let line = self.line(question, true)?.unwrap_or_default();
         let text = line.trim_end_matches(['\r', '\n']);
-        (!text.is_empty()).then(|| SecretString::from(text.to_owned()))
+        Ok((!text.is_empty()).then(|| SecretString::from(text.to_owned())))
     }
 
     /// Reads one line that was typed after the question stood there; none at the end of input.
-    pub(crate) fn line(&self, question: &str, silent: bool) -> Option<Zeroizing<String>> {
+    ///
+    /// # Errors
+    /// As [`Passphrases::typed`].
+    pub(crate) fn line(&self, question: &str, silent: bool) -> Result<Option<Zeroizing<String>>> {
         // On a thread of its own, as whoever asks may be within an executor.
-        std::thread::scope(|scope| scope.spawn(|| self.wait(question, silent)).join().ok().flatten())
+        let waited = std::thread::scope(|scope| scope.spawn(|| self.wait(question, silent)).join());
+        match waited.ok().transpose().map_err(|error| io("cannot read the answer", &error))?.flatten() {
+            Some(line) => Ok(line),
+            None => Err(Signals::error()),
+        }
     }
 
-    fn wait(&self, question: &str, silent: bool) -> Option<Zeroizing<String>> {
+    /// Shows a question and waits for a line; the outer none says that the process is asked to stop.
+    fn wait(&self, question: &str, silent: bool) -> std::io::Result<Option<Option<Zeroizing<String>>>> {
         use rustix::termios::{QueueSelector, tcflush};
-        let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+        let executor = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         executor.block_on(async {
             self.signals.listen();
-            let _silence = if silent { Some(Silence::new().ok()?) } else { None };
-            tcflush(std::io::stdin(), QueueSelector::IFlush).ok()?;
+            let _silence = if silent { Some(Silence::new()?) } else { None };
+            tcflush(std::io::stdin(), QueueSelector::IFlush)?;
             let mut terminal = std::io::stderr();
-            write!(terminal, "{question} ").and_then(|()| terminal.flush()).ok()?;
+            write!(terminal, "{question} ").and_then(|()| terminal.flush())?;
             let (sender, line) = tokio::sync::oneshot::channel();
             // Nothing ends a read of a terminal but its keyboard. This thread ends with the process, which may be at once.
             std::thread::spawn(move || {
@@ -90,39 +109,73 @@ impl Passphrases {
             let line = tokio::select! {
                 biased;
                 () = rote_types::Interrupt::requested(&self.signals) => None,
-                line = line => line.ok().flatten(),
+                line = line => Some(line.ok().flatten()),
             };
             if silent {
-                writeln!(terminal).ok()?;
+                writeln!(terminal)?;
             }
-            line
+            Ok(line)
         })
+    }
+
+    /// Tries what is typed with `open`, up to three times where it is not the passphrase.
+    ///
+    /// # Errors
+    /// That of the last try; as [`Passphrases::typed`].
+    pub(crate) fn tried<T>(
+        &self,
+        question: &str,
+        nobody: impl Fn() -> CliError,
+        mut open: impl FnMut(&SecretString) -> Result<T, AppError>,
+    ) -> Result<T> {
+        let mut question = question.to_owned();
+        for left in (0..TRIES).rev() {
+            let passphrase = self.typed(&question)?.ok_or_else(&nobody)?;
+            match open(&passphrase) {
+                Err(error) if error.kind == ErrorKind::Auth && left > 0 => {
+                    question = format!("{} Once more, {left} left:", error.message);
+                }
+                done => return Ok(done?),
+            }
+        }
+        Err(nobody())
     }
 }
 
 impl AskPassphrase for Passphrases {
-    fn ask(&self, request: &ApprovalView) -> Option<SecretString> {
-        if let Some(given) = self.of_environment() {
-            return Some(given);
-        }
+    fn ask(&self, request: &ApprovalView) -> Result<Option<SecretString>, AppError> {
+        // Without a terminal a variable alone would sign what nobody has seen.
         if !self.has_terminal() {
-            return None;
+            return Ok(None);
         }
-        writeln!(std::io::stderr(), "{}", approval::whole(request)).ok()?;
-        self.typed("passphrase of the approval key, to sign this (Enter signs nothing):")
+        writeln!(std::io::stderr(), "{}", approval::whole(request)).ok();
+        match self.of_environment() {
+            Some(given) => Ok(Some(given)),
+            None => of_app(self.typed("passphrase of the approval key, to sign this (Enter signs nothing):")),
+        }
     }
 
-    fn plain(&self, question: &str) -> Option<SecretString> {
-        self.of_environment().or_else(|| self.typed(question))
+    fn plain(&self, question: &str) -> Result<Option<SecretString>, AppError> {
+        self.of_environment().map_or_else(|| of_app(self.typed(question)), |given| Ok(Some(given)))
     }
 }
 
+/// What asking comes to for whoever is below the edge.
+fn of_app(asked: Result<Option<SecretString>>) -> Result<Option<SecretString>, AppError> {
+    asked.map_err(|error| match error {
+        CliError::App(error) => *error,
+        _ => AppError::new(ErrorKind::General, "the terminal cannot be asked"),
+    })
+}
+
 /// Returns an error for what nobody gave.
-pub(crate) fn nobody(command: &str) -> CliError {
-    usage(
-        "there is nobody at a terminal to give the passphrase of the approval key",
-        format!("{command} --passphrase-fd 3 3< FILE"),
-    )
+pub(crate) fn nobody(context: &Context, command: &str) -> CliError {
+    if context.passphrases().has_terminal() {
+        let error = AppError::new(ErrorKind::ConfirmationNeeded, "no passphrase was given, and nothing was signed");
+        return error.with_hint(command).into();
+    }
+    let hint = format!("{command} --passphrase-fd 3 3< FILE");
+    usage("there is nobody at a terminal to give the passphrase of the approval key", hint)
 }
 
 /// Holds the terminal's echo off and gives it back when dropped.

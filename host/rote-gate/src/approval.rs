@@ -8,15 +8,18 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use rote_approval::{About, ApprovalId, Approvals, Asked, Enrolment, Envelope, Kind, Plan, PlannedCall, Problem};
-use rote_types::{AdapterId, conceal, exact_json, sha256};
+use rote_types::{AdapterId, exact_json, sha256};
 
 use crate::invocation::Invocation;
-use crate::journal::{Confirmed, Entry, Minted, Word};
+use crate::journal::{Confirmed, Entry, Minted, Word, last_set};
 use crate::stage::Case;
 use crate::{GateError, GateParts, Pinned};
 
 /// The program that does what is approved.
 const AGENT: &str = "rote";
+
+/// How many of the last events are looked at for the latest time.
+const LAST: usize = 64;
 
 /// How a call gets its word.
 pub(crate) struct Asking<'a> {
@@ -36,7 +39,10 @@ impl<'a> Asking<'a> {
     pub(crate) fn new(parts: &'a GateParts, case: &Case<'_>, invocation: &Invocation) -> Result<Self, GateError> {
         let word = Word::new(invocation, case.effect.as_ref());
         let enrolment = Enrolment::of(&parts.home, &parts.journal)?;
-        let signed = enrolment.map(|enrolment| Signing { enrolment, plan: plan(parts, case, invocation, &word) });
+        let signed = match enrolment {
+            Some(enrolment) => Some(Signing { enrolment, plan: plan(parts, case, invocation, &word)? }),
+            None => None,
+        };
         Ok(Self { parts, word, signed })
     }
 
@@ -56,7 +62,7 @@ impl<'a> Asking<'a> {
         command: impl Fn(&str) -> Option<String>,
     ) -> Result<(Minted, Option<String>), GateError> {
         let minted = match &self.signed {
-            Some(signing) => signing.ask(self.parts, entry, about)?,
+            Some(signing) => signing.ask(self.parts, entry, about, &command)?,
             None => entry.mint(self.parts, &self.word)?,
         };
         let command = command(&minted.token);
@@ -96,9 +102,8 @@ impl Signing {
         approvals: &Approvals,
         id: ApprovalId,
     ) -> Result<Result<Timestamp, Problem>, GateError> {
-        let keys = (&self.enrolment.keys, &self.enrolment.active);
-        match approvals.consume(id, keys, &self.plan, None, parts.clock.now())? {
-            Ok(decided) if decided.iter().all(|one| one.approved) => Ok(Ok(approvals.get(id)?.issued_at)),
+        match approvals.consume(id, &self.enrolment, &self.plan, None, time(parts)?)? {
+            Ok(used) if used.decisions.iter().all(|one| one.approved) => Ok(Ok(used.issued_at)),
             // It has been used up all the same: a person answered.
             Ok(_) => Err(denied(&Problem::Denied(approvals.get(id)?.denial))),
             Err(problem @ Problem::Denied(_)) => Err(denied(&problem)),
@@ -120,13 +125,20 @@ impl Signing {
         })
     }
 
-    fn ask(&self, parts: &GateParts, entry: &Entry<'_>, mut about: About) -> Result<Minted, GateError> {
+    fn ask(
+        &self,
+        parts: &GateParts,
+        entry: &Entry<'_>,
+        mut about: About,
+        command: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Minted, GateError> {
         let approvals = Approvals::open(&parts.home)?;
         let used = approvals.last_used(&self.plan)?;
         let problem = Problem::Consumed(used.as_ref().and_then(|used| used.consumed_at));
         about.before = unstarted(parts, &used, &problem)?;
-        let asked = Asked { plan: &self.plan, kind: Kind::Call, about: &about };
-        let envelope = approvals.request(&asked, &self.enrolment.active, parts.clock.now(), &*parts.entropy)?;
+        let command = |id: ApprovalId| command(&id.to_string());
+        let asked = Asked { plan: &self.plan, kind: Kind::Call, about: &about, command: &command };
+        let envelope = approvals.request(&asked, &self.enrolment.active, time(parts)?, &*parts.entropy)?;
         entry.ask_signature(parts, envelope.id)?;
         let plan = Some(envelope.prefix().to_owned());
         Ok(Minted { token: envelope.id.to_string(), expires: envelope.expires_at, plan })
@@ -140,19 +152,26 @@ fn unstarted(parts: &GateParts, used: &Option<Envelope>, problem: &Problem) -> R
     Ok((!is_known).then(|| format!("`{}` was used up for this call, which was not started", used.id)))
 }
 
+/// The time that approvals are held against: a clock that was set back does not make one good again.
+fn time(parts: &GateParts) -> Result<Timestamp, GateError> {
+    Ok(parts.clock.now().max(parts.journal.latest(LAST)?.unwrap_or(Timestamp::UNIX_EPOCH)))
+}
+
 fn denied(problem: &Problem) -> GateError {
     GateError::Denied { rule: "approval".to_owned(), message: problem.to_string(), hint: None }
 }
 
-/// What holds now, as a person would approve it. A person sees the arguments with what is secret in them masked; the digest beside
-/// them is over the arguments as they are sent.
-fn plan(parts: &GateParts, case: &Case<'_>, invocation: &Invocation, word: &Word) -> Plan {
+/// What holds now, as a person would approve it. A person sees the arguments with values of the vault masked; the digest beside them is
+/// over the arguments as they are sent.
+fn plan(parts: &GateParts, case: &Case<'_>, invocation: &Invocation, word: &Word) -> Result<Plan, GateError> {
     let adapter = invocation.adapter.id.to_string();
     let shown = case.shown_arguments(invocation);
-    let args = conceal(&invocation.tool.input_schema, shown).map_or_else(|| shown.clone(), |(concealed, _)| concealed);
-    let trust = exact_json(&word.trust).expect("a trust root is text under text keys");
+    let masked = |(name, value): &(String, String)| (name.clone(), case.redactor.text(value).into_owned());
+    // A credential that was set since is another account, maybe.
+    let trust = (&word.trust, last_set(parts, &invocation.adapter.id)?);
+    let trust = exact_json(&trust).expect("a trust root is text under text keys, and a time is text");
     let fingerprint = invocation.adapter.fingerprint.to_string();
-    Plan {
+    Ok(Plan {
         context: word.scope.to_string(),
         root: parts.home.root().to_string_lossy().into_owned(),
         agent: AGENT.to_owned(),
@@ -161,8 +180,10 @@ fn plan(parts: &GateParts, case: &Case<'_>, invocation: &Invocation, word: &Word
         trust: BTreeMap::from([(adapter.clone(), sha256(&trust).hex())]),
         calls: vec![PlannedCall {
             tool_name: format!("{adapter}/{}", invocation.tool.name),
-            args,
+            // Whoever wrote the description does not decide what a person sees of it.
+            args: shown.clone(),
+            headers: invocation.headers.iter().map(masked).collect(),
             params: word.arguments,
         }],
-    }
+    })
 }

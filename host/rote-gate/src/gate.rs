@@ -238,7 +238,8 @@ impl Gate {
             Confirmed::Refused(why) => why.or_else(|| void_blessing(invocation)),
         };
         let (impact, why) = (case.impact.clone(), case.asked_beside_the_guard());
-        let about = About { title: impact.clone(), why: why.clone(), ..About::default() };
+        let request = Some(request_line(case)).filter(|line| !line.is_empty());
+        let about = About { title: impact.clone(), request, why: why.clone(), ..About::default() };
         let (minted, command) = asking.ask(entry, about, |token| repeat(case, invocation, token))?;
         let detail = Confirmation { impact, why, refused, command, plan: minted.plan };
         Err(GateError::ConfirmationNeeded {
@@ -339,6 +340,14 @@ fn not_understood() -> GateError {
     crate::request::refused("normalise", "the request was not understood".to_owned())
 }
 
+/// What is sent where, in a line, and with which credentials.
+fn request_line(case: &Case<'_>) -> String {
+    let RequestRecord { method, url, .. } = case.shown();
+    let credentials: Vec<&str> = case.choice.credentials.iter().map(|one| one.token.as_str()).collect();
+    let with = if credentials.is_empty() { String::new() } else { format!(" with {}", credentials.join(", ")) };
+    format!("{method} {url}{with}").trim().to_owned()
+}
+
 /// Counts the call against the flow's blessing.
 fn take_blessing(invocation: &Invocation) -> bool {
     let (adapter, tool) = (&invocation.adapter, &invocation.tool.name);
@@ -353,6 +362,9 @@ fn void_blessing(invocation: &Invocation) -> Option<String> {
     Some(format!("the flow's blessing no longer counts: {change}"))
 }
 
+/// Most bytes of arguments in a command that is printed.
+const MAX_PRINTED: usize = 8 << 10;
+
 /// The command that repeats a call with its token; none for one of a flow, which is repeated by whoever knows the run:
 /// the flow run anew would make again what it had made. References stay references: the log of the workspace knows
 /// then what the confirmed call was made from, as a flow made of it has to.
@@ -365,7 +377,10 @@ fn repeat(case: &Case<'_>, invocation: &Invocation, token: &str) -> Option<Strin
         Some((written, masked)) => (masked.as_ref().unwrap_or(written), Some("-t")),
         None => (case.shown_arguments(invocation), meant_reference(&invocation.arguments).map(|_| "--literal")),
     };
-    let call = command("rote call").argument(&invocation.adapter.id).argument(&invocation.tool.name).json(arguments);
+    let call = command("rote call").argument(&invocation.adapter.id).argument(&invocation.tool.name);
+    // What nobody can paste is not printed.
+    let is_long = arguments.to_string().len() > MAX_PRINTED;
+    let call = if is_long { call.plain("…") } else { call.json(arguments) };
     let call = match references {
         Some(word) => call.plain(word),
         None => call,

@@ -385,7 +385,7 @@ fn project_tokens(parts: &GateParts, adapter: &AdapterId) {
 }
 
 /// When one of the credentials that an adapter may use was last set.
-fn last_set(parts: &GateParts, adapter: &AdapterId) -> Result<Option<Timestamp>, GateError> {
+pub(crate) fn last_set(parts: &GateParts, adapter: &AdapterId) -> Result<Option<Timestamp>, GateError> {
     let known = parts.vault.list()?;
     let of_adapter = known.iter().filter(|token| token.bindings.iter().any(|one| one.adapter == *adapter));
     Ok(of_adapter.map(|token| token.created_at).max())

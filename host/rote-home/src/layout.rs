@@ -146,6 +146,12 @@ impl Home {
         self.root.join("approvals.sqlite")
     }
 
+    /// Returns `secrets/approval.enrolled`: the approval key that a person enrolled, where the journal alone could be made to forget it.
+    #[must_use]
+    pub fn enrolled_file(&self) -> PathBuf {
+        self.secrets_dir().join("approval.enrolled")
+    }
+
     /// Returns `audit/approvals.jsonl`: the log of approvals.
     #[must_use]
     pub fn approvals_log_file(&self) -> PathBuf {

@@ -14,6 +14,18 @@ pub fn is_hidden(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Whether a character cannot be seen, or is taken for a space: what is hidden, and everything else that Unicode has as ignorable
+/// (`Default_Ignorable_Code_Point` of DerivedCoreProperties 17.0), blank (U+2800) or a space (category Zs). What a person decides by is
+/// spelled where it has one; in what is only read it has its rights, as in the emoji that U+FE0F makes.
+fn is_unseen(character: char) -> bool {
+    is_hidden(character)
+        || (character.is_whitespace() && !matches!(character, ' ' | '\n' | '\t' | '\r'))
+        || matches!(character,
+            '\u{034f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{2800}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')
+}
+
 /// Returns `text` with its line breaks and tabs, and without anything else that is hidden.
 ///
 /// Whole escape sequences (ECMA-48 CSI, OSC, DCS, SOS, PM, APC) go, not only their first character; U+2028 and
@@ -56,11 +68,22 @@ pub fn clean_line(text: &str, max_bytes: usize) -> String {
 /// Within JSON text they stand in strings only; the line breaks and tabs between tokens stay.
 #[must_use]
 pub fn escape_hidden(json: &str) -> String {
+    escaped(json, is_hidden)
+}
+
+/// Returns JSON text as [`escape_hidden`] does, in which everything else that cannot be seen is spelled too, for a person who decides
+/// by it.
+#[must_use]
+pub fn escape_unseen(json: &str) -> String {
+    escaped(json, is_unseen)
+}
+
+fn escaped(json: &str, hidden: impl Fn(char) -> bool) -> String {
     use std::fmt::Write as _;
 
     let mut escaped = String::with_capacity(json.len());
     for character in json.chars() {
-        if is_hidden(character) && !matches!(character, '\n' | '\t' | '\r') {
+        if hidden(character) && !matches!(character, '\n' | '\t' | '\r') {
             for unit in character.encode_utf16(&mut [0; 2]) {
                 // Writing to a string does not fail.
                 let _written = write!(escaped, "\\u{unit:04x}");
@@ -77,7 +100,7 @@ pub fn escape_hidden(json: &str) -> String {
 #[must_use]
 pub fn spelled_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    for part in escape_hidden(text).chars() {
+    for part in escape_unseen(text).chars() {
         match part {
             '\n' => line.push_str("\\n"),
             '\r' => line.push_str("\\r"),

@@ -12,7 +12,7 @@ use rote_home::{
     Durability, FileMode, Journal, NewEvent, existing_host_key, host_key_after, is_marked, mark, read_capped,
     read_trusted, write_durable,
 };
-use rote_types::{AdapterId, Manifest, did_you_mean, event, nearest};
+use rote_types::{AdapterId, Manifest, Sha256Digest, did_you_mean, event, nearest};
 use serde_json::{Value, json};
 
 use super::{Adapters, lock_package};
@@ -32,6 +32,16 @@ pub(super) enum Origin {
     File,
     /// A command of rote's changed it.
     Command,
+}
+
+/// A policy that the journal has not told of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedPolicy {
+    pub digest: Sha256Digest,
+    /// What it allows that it did not, in words.
+    pub allows: Vec<String>,
+    /// Whether what it said before is known; else it may have lifted a denial besides.
+    pub compared: bool,
 }
 
 impl Adapters {
@@ -114,28 +124,64 @@ impl Adapters {
         self.tell_policy(id, Origin::File)
     }
 
-    /// As [`Adapters::notice_policy`]; the caller holds the package's lock.
+    /// As [`Adapters::notice_policy`]; the caller holds the package's lock. Where a person enrolled an approval key, a file that allows more
+    /// than the journal told of does not count until one is told of it by a command.
     pub(super) fn tell_policy(&self, id: &AdapterId, origin: Origin) -> Result<(), AdapterError> {
         let manifest = self.manifest(id)?;
-        let path = self.policy_file(id);
-        let policy = Policy::parse(&read_trusted(&path, package::MAX_POLICY_BYTES)?, &path.display().to_string())?;
-        let digest = policy.digest();
+        let (policy, edited) = self.compare_policy(&manifest)?;
+        let EditedPolicy { digest, allows, compared } = edited;
         if manifest.policies == Some(digest) {
             return Ok(());
         }
-        let told = self.told_policy(&manifest);
-        // What was told of once and is not known any more may have denied what is allowed now.
-        let lost = told.is_none() && manifest.policies.is_some();
-        let allows = policy.allows_beyond(&told.unwrap_or_default());
+        let journal = Journal::open(&self.home, &*self.entropy)?;
+        let is_wider = !(allows.is_empty() && compared);
+        if origin == Origin::File && is_wider && journal.enrolled_key()?.is_some() {
+            return Err(AdapterError::Unsigned { id: id.clone(), allows: named(&allows) });
+        }
         let by = if origin == Origin::File { "file" } else { "command" };
-        let body = json!({ "adapter": id, "sha256": digest, "allows": allows, "compared": !lost, "by": by });
-        self.tell(&Journal::open(&self.home, &*self.entropy)?, event::POLICY_CHANGED, body)?;
+        let body = json!({ "adapter": id, "sha256": digest, "allows": allows, "compared": compared, "by": by });
+        self.tell(&journal, event::POLICY_CHANGED, body)?;
         write_durable(&self.told_file(id), policy.to_json().as_bytes(), FileMode::Private)?;
         self.edit_manifest(id, |manifest| manifest.policies = Some(digest))?;
         if origin == Origin::File {
-            self.note_policy(&manifest, &allows, lost);
+            self.note_policy(&manifest, &allows, !compared);
         }
         Ok(())
+    }
+
+    /// Reads the policy, and compares it with what the journal told of last.
+    fn compare_policy(&self, manifest: &Manifest) -> Result<(Policy, EditedPolicy), AdapterError> {
+        let path = self.policy_file(&manifest.id);
+        let policy = Policy::parse(&read_trusted(&path, package::MAX_POLICY_BYTES)?, &path.display().to_string())?;
+        let told = self.told_policy(manifest);
+        // What was told of once and is not known any more may have denied what is allowed now.
+        let compared = told.is_some() || manifest.policies.is_none();
+        let allows = policy.allows_beyond(&told.unwrap_or_default());
+        let edited = EditedPolicy { digest: policy.digest(), allows, compared };
+        Ok((policy, edited))
+    }
+
+    /// Returns what somebody wrote into the policy since the journal told of it; none where nobody did.
+    ///
+    /// # Errors
+    /// As [`Adapters::open`].
+    pub fn edited_policy(&self, id: &AdapterId) -> Result<Option<EditedPolicy>, AdapterError> {
+        let manifest = self.peek(id)?.manifest().clone();
+        let (_, edited) = self.compare_policy(&manifest)?;
+        Ok(Some(edited).filter(|edited| manifest.policies != Some(edited.digest)))
+    }
+
+    /// Lets the policy count as a person was shown it.
+    ///
+    /// # Errors
+    /// [`AdapterError::Meanwhile`] when it was edited since; as [`Adapters::open`].
+    pub fn accept_policy(&self, id: &AdapterId, shown: &EditedPolicy) -> Result<(), AdapterError> {
+        let _guard = lock_package(&self.home, id)?;
+        let (_, edited) = self.compare_policy(&self.manifest(id)?)?;
+        if edited != *shown {
+            return Err(AdapterError::Meanwhile { id: id.clone() });
+        }
+        self.tell_policy(id, Origin::Command)
     }
 
     fn note_policy(&self, manifest: &Manifest, allows: &[String], lost: bool) {

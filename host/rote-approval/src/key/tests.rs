@@ -3,6 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use rote_types::Entropy;
 
 use super::*;
+use crate::enrolment::Enrolment;
 use crate::sealed::tests::weakened;
 
 /// Other bytes each time.
@@ -23,6 +24,24 @@ pub(crate) const PASSPHRASE: &str = "correct-passphrase";
 
 pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_900_000_000 + seconds).unwrap()
+}
+
+impl Keys {
+    /// The key that signs.
+    fn active(&self, enrolled: &str) -> Result<PublicKey, ApprovalError> {
+        Ok(Enrolment::new(self.clone(), enrolled)?.active)
+    }
+
+    /// The same ring with a key that somebody put into it.
+    pub(crate) fn with_stranger(&self, stranger: &Unlocked) -> Self {
+        let mut keys = self.clone();
+        let mut link = keys.ring.keys[0].clone();
+        link.public_key_hex = hex::encode(stranger.key.verifying_key().as_bytes());
+        link.key_id = stranger.id.clone();
+        link.retired_at = Some("2030-01-01T00:00:00Z".to_owned());
+        keys.ring.keys.push(link);
+        keys
+    }
 }
 
 pub(crate) fn home() -> (tempfile::TempDir, Home) {
@@ -73,7 +92,7 @@ fn a_key_is_believed_behind_the_enrolled_one_with_its_signature_only() {
     let (_, second) = keys.rotate(&first, "another-passphrase", at(1), &entropy).unwrap();
     let keys = Keys::read(&home).unwrap().unwrap();
     assert_eq!(keys.active(&first.id).unwrap().id, second.id);
-    assert_eq!(keys.known(&first.id).unwrap().id, first.id);
+    assert_eq!(Enrolment::new(keys.clone(), &first.id).unwrap().known(&first.id).unwrap().id, first.id);
     assert!(matches!(keys.unlock(&first.id, PASSPHRASE, &entropy), Err(ApprovalError::KeyChanged(_))));
     keys.unlock(&second.id, "another-passphrase", &entropy).unwrap();
     let (keys, third) = keys.rotate(&second, PASSPHRASE, at(2), &entropy).unwrap();

@@ -1,6 +1,7 @@
 use rote_types::sha256;
 
 use super::*;
+use crate::key::Keys;
 use crate::key::tests::{Counting, PASSPHRASE, at, home};
 
 /// A home with a key, and a plan of two calls.
@@ -25,18 +26,23 @@ impl World {
         Self { home, entropy, keys, key, approvals, plan, _dir: dir }
     }
 
+    fn enrolment(&self) -> Enrolment {
+        Enrolment::new(self.keys.clone(), &self.key.id).unwrap()
+    }
+
     fn active(&self) -> PublicKey {
-        self.keys.active(&self.key.id).unwrap()
+        self.enrolment().active
     }
 
     fn request(&self) -> Envelope {
         let about = About { title: "writes a file".to_owned(), ..About::default() };
-        let asked = Asked { plan: &self.plan, kind: Kind::Call, about: &about };
+        let asked = Asked { plan: &self.plan, kind: Kind::Call, about: &about, command: &|_| None };
         self.approvals.request(&asked, &self.active(), at(0), &self.entropy).unwrap()
     }
 
     fn sign(&self, id: ApprovalId, approved: &[bool]) -> Result<Envelope, ApprovalError> {
-        self.approvals.sign(id, Said { approved, by: "p", denial: None }, &self.key, at(1))
+        let plan_hash = self.approvals.get(id)?.plan_hash;
+        self.approvals.sign(id, Said { plan_hash: &plan_hash, approved, by: "p", denial: None }, &self.key, at(1))
     }
 
     fn signed(&self) -> ApprovalId {
@@ -45,8 +51,8 @@ impl World {
         id
     }
 
-    fn consume(&self, id: ApprovalId, plan: &Plan, now: Timestamp) -> Result<Vec<Decision>, Problem> {
-        self.approvals.consume(id, (&self.keys, &self.active()), plan, None, now).unwrap()
+    fn consume(&self, id: ApprovalId, plan: &Plan, now: Timestamp) -> Result<Used, Problem> {
+        self.approvals.consume(id, &self.enrolment(), plan, None, now).unwrap()
     }
 
     fn state(&self, id: ApprovalId) -> State {
@@ -64,15 +70,15 @@ impl World {
 fn an_approval_is_used_once_by_one_of_many() {
     let world = World::new();
     let id = world.signed();
-    let (home, keys, plan, active) = (&world.home, &world.keys, &world.plan, &world.active());
+    let (home, enrolment, plan) = (&world.home, &world.enrolment(), &world.plan);
     let wins = std::thread::scope(|scope| {
-        let use_up = || Approvals::open(home).unwrap().consume(id, (keys, active), plan, None, at(2)).unwrap();
+        let use_up = || Approvals::open(home).unwrap().consume(id, enrolment, plan, None, at(2)).unwrap();
         let tries: Vec<_> = (0..8).map(|_| scope.spawn(use_up)).collect();
         tries.into_iter().map(|one| one.join().unwrap()).collect::<Vec<_>>()
     });
     let (won, lost): (Vec<_>, Vec<_>) = wins.into_iter().partition(Result::is_ok);
     assert_eq!((won.len(), lost.len()), (1, 7));
-    let decided: Vec<bool> = won[0].as_ref().unwrap().iter().map(|one| one.approved).collect();
+    let decided: Vec<bool> = won[0].as_ref().unwrap().decisions.iter().map(|one| one.approved).collect();
     assert_eq!(decided, [true, false]);
     assert!(lost.iter().all(|one| one.as_ref().unwrap_err().code() == "expired_or_consumed"), "{lost:?}");
     assert_eq!(world.consume(id, &world.plan, at(3)).unwrap_err().code(), "expired_or_consumed");
@@ -104,6 +110,7 @@ fn whoever_edits_the_database_gets_nothing_for_it() {
     let edits = [
         ("tool_calls_json", r#"[{"args":{},"tool_call_id":"a","tool_name":"b"}]"#, "context_drift"),
         ("tool_calls_json", "", "context_drift"),
+        ("about_json", r#"{"title":"reads a file"}"#, "context_drift"),
         ("plan_hash", "00", "invalid_signature"),
         ("nonce", "00", "invalid_signature"),
         ("key_id", "00", "unknown_key_id"),
@@ -139,7 +146,7 @@ fn decisions_are_those_that_were_signed() {
     let ids = world.approvals.get(id).unwrap().ids();
     let decide = |at: usize, approved| Decision { tool_call_id: ids[at].clone(), approved };
     let submit = |decisions: &[Decision]| {
-        world.approvals.consume(id, (&world.keys, &world.active()), &world.plan, Some(decisions), at(2)).unwrap()
+        world.approvals.consume(id, &world.enrolment(), &world.plan, Some(decisions), at(2)).unwrap()
     };
     for wrong in
         [vec![decide(1, false), decide(0, true)], vec![decide(0, true)], vec![decide(0, true), decide(1, true)], vec![]]
@@ -175,25 +182,27 @@ fn a_rotation_lets_go_of_what_was_asked_under_the_old_key() {
     world.consume(used, &world.plan, at(2)).unwrap();
     let open = world.signed();
     let (keys, next) = world.keys.rotate(&world.key, PASSPHRASE, at(3), &world.entropy).unwrap();
-    let active = keys.active(&world.key.id).unwrap();
+    let enrolment = Enrolment::new(keys, &world.key.id).unwrap();
+    let active = enrolment.active.clone();
     // Also where the process died before it could let go of it.
-    let consumed = world.approvals.consume(open, (&keys, &active), &world.plan, None, at(4)).unwrap();
+    let consumed = world.approvals.consume(open, &enrolment, &world.plan, None, at(4)).unwrap();
     assert_eq!(consumed.unwrap_err().code(), "expired_or_consumed");
     assert_eq!(world.approvals.expire_all().unwrap(), 1);
     assert_eq!(world.state(open), State::Expired);
     // What was decided with the old key can still be read.
     let old = world.approvals.get(used).unwrap();
-    let public = keys.known(&world.key.id).unwrap();
+    let public = enrolment.known(&world.key.id).unwrap();
     assert_eq!(old.signed.as_ref().unwrap().decisions(&public.bytes, &old.subject()).unwrap().len(), 2);
     let under_the_new = world.approvals.request(
-        &Asked { plan: &world.plan, kind: Kind::Call, about: &About::default() },
+        &Asked { plan: &world.plan, kind: Kind::Call, about: &About::default(), command: &|_| None },
         &active,
         at(4),
         &world.entropy,
     );
     let id = under_the_new.unwrap().id;
     assert_ne!(id, open);
-    let said = Said { approved: &[true, true], by: "p", denial: None };
+    let plan_hash = world.approvals.get(id).unwrap().plan_hash;
+    let said = Said { plan_hash: &plan_hash, approved: &[true, true], by: "p", denial: None };
     assert!(world.approvals.sign(id, said, &world.key, at(4)).is_err());
     world.approvals.sign(id, said, &next, at(4)).unwrap();
 }
@@ -208,19 +217,30 @@ fn the_same_asks_once_and_nobody_buries_it() {
         world.plan.context = format!("ctx-{number}");
         // Other names than 256 that a byte can tell apart.
         let entropy = Numbered(number);
-        let asked = Asked { plan: &world.plan, kind: Kind::Call, about: &About::default() };
+        let asked = Asked { plan: &world.plan, kind: Kind::Call, about: &About::default(), command: &|_| None };
         world.approvals.request(&asked, &world.active(), at(0), &entropy).unwrap();
     }
     world.plan.context = "one too many".to_owned();
-    let asked = Asked { plan: &world.plan, kind: Kind::Call, about: &About::default() };
+    let asked = Asked { plan: &world.plan, kind: Kind::Call, about: &About::default(), command: &|_| None };
+    let one_more = world.approvals.request(&asked, &world.active(), at(0), &Numbered(9_998)).unwrap();
+    assert_eq!(world.state(one_more.id), State::Pending);
+    assert_eq!(world.state(first.id), State::Expired, "the oldest made room");
+    // What is signed does not.
+    for view in world.approvals.list().unwrap() {
+        if view.state(at(0)) == State::Pending {
+            world.sign(view.id, &[true, true]).unwrap();
+        }
+    }
+    world.plan.context = "where all are signed".to_owned();
+    let asked = Asked { plan: &world.plan, kind: Kind::Call, about: &About::default(), command: &|_| None };
     let full = world.approvals.request(&asked, &world.active(), at(0), &Numbered(9_999)).unwrap_err();
     assert!(matches!(full, ApprovalError::Full(MAX_PENDING)), "{full}");
     // They end by themselves, and what has been over for a week is gone.
     let later = at(LIFETIME.as_secs() + 1);
     world.approvals.request(&asked, &world.active(), later, &Numbered(9_999)).unwrap();
-    assert_eq!(world.approvals.list().unwrap().len(), MAX_PENDING + 1);
+    assert_eq!(world.approvals.list().unwrap().len(), MAX_PENDING + 2);
     world.plan.context = "after a week".to_owned();
-    let asked = Asked { plan: &world.plan, kind: Kind::Call, about: &About::default() };
+    let asked = Asked { plan: &world.plan, kind: Kind::Call, about: &About::default(), command: &|_| None };
     let week = at(LIFETIME.as_secs() * 2 + RETENTION);
     world.approvals.request(&asked, &world.active(), week, &Numbered(10_000)).unwrap();
     assert_eq!(world.approvals.list().unwrap().len(), 2);
@@ -257,4 +277,44 @@ fn no_needs_no_key_and_is_final() {
     // A signature is not put over another one.
     let decided = world.signed();
     assert!(world.sign(decided, &[true, true]).is_err());
+}
+
+/// The journal knows approvals by their names: one that goes by another name would be good again.
+#[test]
+fn a_request_goes_by_its_own_name_only() {
+    let world = World::new();
+    let id = world.signed();
+    world.consume(id, &world.plan, at(2)).unwrap();
+    let other = ApprovalId([9; 8]);
+    let rename =
+        "UPDATE approval_envelopes SET envelope_id = ?2, state = 'pending', consumed_at = NULL WHERE envelope_id = ?1";
+    world.approvals.connection.execute(rename, (id.to_string(), other.to_string())).unwrap();
+    assert_eq!(world.consume(other, &world.plan, at(3)).unwrap_err().code(), "context_drift");
+}
+
+/// A key of somebody else that stands in the ring, and a table without its keys, in which one row is checked and another used.
+#[test]
+fn a_key_that_nobody_enrolled_signs_nothing_wherever_it_stands() {
+    let mut world = World::new();
+    let id = world.request().id;
+    let (_other_dir, other) = home();
+    let (_, stranger) = Keys::create(&other, PASSPHRASE, at(0), &Numbered(77)).unwrap();
+    world.keys = world.keys.with_stranger(&stranger);
+    assert!(world.enrolment().known(&stranger.id).is_none());
+    world.edit(id, "key_id", &stranger.id);
+    let plan_hash = world.approvals.get(id).unwrap().plan_hash;
+    let said = Said { plan_hash: &plan_hash, approved: &[true, true], by: "x", denial: None };
+    world.approvals.sign(id, said, &stranger, at(1)).unwrap();
+    assert_eq!(world.consume(id, &world.plan, at(2)).unwrap_err().code(), "unknown_key_id");
+    for states in [["consumed", "pending"], ["pending", "consumed"], ["pending", "pending"]] {
+        let connection = &world.approvals.connection;
+        let copy = "DROP TABLE IF EXISTS copied; CREATE TABLE copied AS SELECT * FROM approval_envelopes;
+            DROP TABLE approval_envelopes; CREATE TABLE approval_envelopes AS SELECT * FROM copied LIMIT 1;
+            INSERT INTO approval_envelopes SELECT * FROM copied LIMIT 1;";
+        connection.execute_batch(copy).unwrap();
+        for (row, state) in (1..).zip(states) {
+            connection.execute("UPDATE approval_envelopes SET state = ?2 WHERE rowid = ?1", (row, state)).unwrap();
+        }
+        assert_eq!(world.consume(id, &world.plan, at(2)).unwrap_err().code(), "unknown_nonce", "{states:?}");
+    }
 }

@@ -1,5 +1,6 @@
 //! `rote adapter …`.
 
+mod accept;
 mod allow;
 mod info;
 mod list;
@@ -21,6 +22,7 @@ pub enum Adapter {
     Info(info::Info),
     Set(set::Set),
     Allow(allow::Allow),
+    Accept(accept::Accept),
     Remove(remove::Remove),
 }
 
@@ -37,6 +39,7 @@ impl Adapter {
             Self::Info(command) => command.run(context),
             Self::Set(command) => command.run(context, ui),
             Self::Allow(command) => command.run(context, ui),
+            Self::Accept(command) => command.run(context, ui),
             Self::Remove(command) => command.run(context, ui),
         }
     }

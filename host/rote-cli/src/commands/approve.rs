@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use rote_app::{AppError, ApprovalKey, ApprovalState, ApprovalView, Session};
+use rote_app::{AppError, ApprovalKey, ApprovalState, ApprovalView, MIN_PASSPHRASE, state_word};
 use rote_types::{ErrorKind, command};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
@@ -16,8 +16,10 @@ use crate::render::table::table;
 use crate::render::units::{MAX_LINE, clip, plural, second};
 use crate::ui::{Report, Ui};
 
-/// Least digits of a plan's hash that stand for having read it.
-const PLAN_DIGITS: usize = 8;
+/// What is asked.
+const PASSPHRASE: &str = "passphrase of the approval key (not shown):";
+/// Least digits of a plan's hash that stand for having read it: fewer could be those of a plan that somebody searched for.
+const PLAN_DIGITS: usize = 16;
 
 /// Sign what a person is asked for: with an approval key no token confirms a call, and no flag a change of what rote may do
 #[derive(Debug, Subcommand)]
@@ -61,14 +63,14 @@ pub struct Show {
 
 /// Allow requests: each is shown, and signed when a person says so
 ///
-/// Enter, anything but `y` or `yes`, and the end of input deny. Without a terminal the passphrase is the word; a request with
-/// long arguments needs --plan besides, which `rote approve show` prints.
+/// Enter, anything but `y` or `yes`, and the end of input deny; Ctrl-C decides nothing. Without a terminal the passphrase is the
+/// word, for what --plan names: `rote approve show` prints it, and another request that somebody puts in its place has another one.
 #[derive(Debug, Args)]
 pub struct Allow {
     /// Their names; several are signed with one passphrase
     #[arg(required = true, value_name = "REQUEST")]
     ids: Vec<String>,
-    /// The first 8 or more digits of the plan of a request with long arguments, as `rote approve show` prints it
+    /// Without a terminal: the first 16 or more digits of the plan of each request, as `rote approve show` prints it
     #[arg(long, value_name = "HEX")]
     plan: Vec<String>,
     #[command(flatten)]
@@ -79,8 +81,11 @@ pub struct Allow {
 #[derive(Debug, Args)]
 pub struct Deny {
     /// Their names
-    #[arg(required = true, value_name = "REQUEST")]
+    #[arg(required_unless_present = "all", value_name = "REQUEST")]
     ids: Vec<String>,
+    /// All that nobody has allowed
+    #[arg(long, conflicts_with = "ids")]
+    all: bool,
     /// Why, for whoever asked
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -114,12 +119,17 @@ impl Given {
         }
     }
 
-    /// The passphrase of the key.
-    fn passphrase(&self, context: &Context, command: &str) -> Result<SecretString> {
-        if let Some(given) = self.handed_in(context)?.into_iter().next() {
-            return Ok(given);
+    /// Opens something with the passphrase of the key.
+    fn opens<T>(
+        &self,
+        context: &Context,
+        command: &'static str,
+        mut open: impl FnMut(&SecretString) -> Result<T, AppError>,
+    ) -> Result<T> {
+        match self.handed_in(context)?.first() {
+            Some(given) => Ok(open(given)?),
+            None => context.passphrases().tried(PASSPHRASE, || nobody(context, command), open),
         }
-        context.passphrases().typed("passphrase of the approval key (not shown):").ok_or_else(|| nobody(command))
     }
 }
 
@@ -133,15 +143,18 @@ impl Approve {
                 let view = session.approval(&show.id)?;
                 let report = Report::new(&view, whole(&view));
                 Ok(if view.state == ApprovalState::Waiting {
-                    let allow = command("rote approve allow").argument(&view.approval_id);
-                    report.next(if is_long(&view) { allow.option("--plan", view.prefix()) } else { allow })
+                    let digits = view.plan_hash.get(..PLAN_DIGITS).unwrap_or(&view.plan_hash);
+                    report.next(command("rote approve allow").argument(&view.approval_id).option("--plan", digits))
                 } else {
                     report
                 })
             }
             Self::Allow(allow) => allow.run(context, ui),
             Self::Deny(deny) => {
-                let views = session.deny(&deny.ids, deny.reason.as_deref())?;
+                let waiting = if deny.all { session.approvals(false)? } else { Vec::new() };
+                let waiting = waiting.into_iter().filter(|one| one.state == ApprovalState::Waiting);
+                let ids: Vec<String> = deny.ids.into_iter().chain(waiting.map(|one| one.approval_id)).collect();
+                let views = session.deny(&ids, deny.reason.as_deref())?;
                 Ok(Report::new(json!({ "approvals": views }), format!("denied {}", plural(views.len(), "request"))))
             }
             Self::RotateKey(rotate) => rotate.run(context),
@@ -157,7 +170,18 @@ impl Init {
             let hint = command("rote approve rotate-key").note("makes another one");
             return Err(AppError::new(ErrorKind::Conflict, message).with_hint(hint).into());
         }
-        let key = session.approval_init(&self.new_passphrase(context, session)?)?;
+        let key = match self.given.handed_in(context)?.first() {
+            Some(given) => session.approval_init(given)?,
+            // The files of a key are there: it has a passphrase.
+            None if session.approval_key().is_err() => {
+                self.given.opens(context, "rote approve init", |given| session.approval_init(given))?
+            }
+            None => {
+                let question = "passphrase for the approval key, 12 characters or more (not shown):";
+                let passphrase = twice(context, question)?.ok_or_else(|| nobody(context, "rote approve init"))?;
+                session.approval_init(&passphrase)?
+            }
+        };
         let text = format!(
             "{} the approval key {:.16}…\nfrom now on a person signs what only had to be confirmed; keep a copy of the folder `keys` \
              of the home, and the passphrase in your head",
@@ -166,26 +190,18 @@ impl Init {
         );
         Ok(Report::new(&key, text).next(command("rote approve ls").note("lists what waits for you")))
     }
-
-    /// A passphrase that was typed twice alike, or handed in.
-    fn new_passphrase(&self, context: &Context, session: &Session) -> Result<SecretString> {
-        if let Some(given) = self.given.handed_in(context)?.into_iter().next() {
-            return Ok(given);
-        }
-        // The files of a key are there: it has a passphrase.
-        if session.approval_key().is_err() {
-            return self.given.passphrase(context, "rote approve init");
-        }
-        twice(context, "passphrase for the approval key, 12 characters or more (not shown):")?
-            .ok_or_else(|| nobody("rote approve init"))
-    }
 }
 
 /// A passphrase that is typed twice; none where nobody types one.
 fn twice(context: &Context, question: &str) -> Result<Option<SecretString>> {
     let passphrases = context.passphrases();
-    let Some(first) = passphrases.typed(question) else { return Ok(None) };
-    let second = passphrases.typed("the same once more:");
+    let Some(first) = passphrases.typed(question)? else { return Ok(None) };
+    let has = first.expose_secret().chars().count();
+    if has < MIN_PASSPHRASE {
+        let message = format!("a passphrase has at least {MIN_PASSPHRASE} characters, and this one has {has}");
+        return Err(usage(message, "rote approve init"));
+    }
+    let second = passphrases.typed("the same once more:")?;
     if second.is_none_or(|second| second.expose_secret() != first.expose_secret()) {
         return Err(usage("the two passphrases differ, and nothing was changed", "rote approve init"));
     }
@@ -195,19 +211,25 @@ fn twice(context: &Context, question: &str) -> Result<Option<SecretString>> {
 impl RotateKey {
     fn run(&self, context: &Context) -> Result<Report> {
         let session = context.session()?;
+        if session.approval_key()?.is_none() {
+            let error = AppError::new(ErrorKind::NotFound, "there is no approval key");
+            return Err(error.with_hint(command("rote approve init")).into());
+        }
         let mut handed = self.given.handed_in(context)?.into_iter();
-        let (old, new) = match handed.next() {
+        let key: ApprovalKey = match handed.next() {
             Some(old) => {
                 let new = handed.next().unwrap_or_else(|| old.clone());
-                (old, new)
+                session.approval_rotate(&old, &new)?
             }
             None => {
-                let old = self.given.passphrase(context, "rote approve rotate-key")?;
+                // The old one is known to be right before a new one is thought of.
+                let check = |given: &SecretString| session.approval_unlocks(given).map(|()| given.clone());
+                let old =
+                    context.passphrases().tried(PASSPHRASE, || nobody(context, "rote approve rotate-key"), check)?;
                 let new = twice(context, "new passphrase (Enter keeps the old one):")?.unwrap_or_else(|| old.clone());
-                (old, new)
+                session.approval_rotate(&old, &new)?
             }
         };
-        let key: ApprovalKey = session.approval_rotate(&old, &new)?;
         let text = format!("the approval key is {:.16}… now; let go of {}", key.key_id, plural(key.expired, "request"));
         Ok(Report::new(&key, text))
     }
@@ -216,22 +238,32 @@ impl RotateKey {
 impl Allow {
     fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let session = context.session()?;
-        let views = self.ids.iter().map(|id| session.approval(id)).collect::<Result<Vec<_>, _>>()?;
+        let ids: std::collections::BTreeSet<&String> = self.ids.iter().collect();
+        let views = ids.into_iter().map(|id| session.approval(id)).collect::<Result<Vec<_>, _>>()?;
         let mut allowed = Vec::new();
         let mut denied = Vec::new();
         for view in views {
+            if view.state != ApprovalState::Waiting {
+                let message = format!("`{}` is {}", view.approval_id, state_word(view.state));
+                return Err(AppError::new(ErrorKind::Conflict, message).with_hint(command("rote approve ls")).into());
+            }
             if !context.passphrases().has_terminal() {
                 self.has_read(&view)?;
-                allowed.push(view.approval_id);
-            } else if decided(context, ui, &view)?.is_none() {
-                allowed.push(view.approval_id);
+                allowed.push(view);
+            } else if let Some(reason) = decided(context, ui, &view)? {
+                denied.push((view.approval_id, reason));
             } else {
-                denied.push(view.approval_id);
+                allowed.push(view);
             }
         }
-        let mut views = session.deny(&denied, None)?;
+        let mut views = Vec::new();
+        for (id, reason) in &denied {
+            let reason = Some(reason.as_str()).filter(|reason| !reason.is_empty());
+            views.extend(session.deny(std::slice::from_ref(id), reason)?);
+        }
         if !allowed.is_empty() {
-            views.extend(session.approve(&allowed, &self.given.passphrase(context, "rote approve allow REQUEST")?)?);
+            let sign = |given: &SecretString| session.approve(&allowed, given);
+            views.extend(self.given.opens(context, "rote approve allow REQUEST", sign)?);
         }
         let said = |views: &[ApprovalView], state| views.iter().filter(|one| one.state == state).count();
         let (yes, no) = (said(&views, ApprovalState::Allowed), said(&views, ApprovalState::Denied));
@@ -245,14 +277,19 @@ impl Allow {
         Ok(next.fold(report, Report::next))
     }
 
-    /// Whoever is not asked says that long arguments were read.
+    /// Whoever is not asked says what was read.
     fn has_read(&self, view: &ApprovalView) -> Result<()> {
         let has = |digits: &&String| digits.len() >= PLAN_DIGITS && view.plan_hash.starts_with(digits.as_str());
-        if view.state != ApprovalState::Waiting || !is_long(view) || self.plan.iter().any(|digits| has(&digits)) {
+        if self.plan.iter().any(|digits| has(&digits)) {
             return Ok(());
         }
-        let message =
-            format!("the arguments of `{}` are long, and nobody has said that they were read", view.approval_id);
+        let id = &view.approval_id;
+        let message = match self.plan.as_slice() {
+            [] => format!("nobody has said that `{id}` was read"),
+            given => {
+                format!("`{}` is not the beginning of the plan of `{id}`, of 16 digits or more", given.join("`, `"))
+            }
+        };
         let show = command("rote approve show").argument(&view.approval_id).note("prints them, and the --plan to give");
         Err(AppError::new(ErrorKind::ConfirmationNeeded, message).with_hint(show).into())
     }
@@ -266,7 +303,7 @@ pub(crate) fn decided(context: &Context, ui: &mut Ui<'_>, view: &ApprovalView) -
     // Whoever types something else has said no; so there are two questions at most.
     for _ in 0..2 {
         let question = if is_open { "allow it? [y/N]" } else { "allow it? [s]how all of it first, or [N]o" };
-        let answer = context.passphrases().line(question, false);
+        let answer = context.passphrases().line(question, false)?;
         let answer = answer.as_ref().map(|line| line.trim().to_ascii_lowercase()).unwrap_or_default();
         match answer.as_str() {
             "y" | "yes" if is_open => return Ok(None),
@@ -275,7 +312,7 @@ pub(crate) fn decided(context: &Context, ui: &mut Ui<'_>, view: &ApprovalView) -
                 is_open = true;
             }
             "n" | "no" => {
-                let reason = context.passphrases().line("why (Enter says nothing):", false);
+                let reason = context.passphrases().line("why (Enter says nothing):", false)?;
                 return Ok(Some(reason.map(|line| line.trim().to_owned()).unwrap_or_default()));
             }
             _ => break,
@@ -312,9 +349,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Waits until a person has decided about a request, at most so long; false where nobody did.
 pub(crate) fn awaited(context: &Context, ui: &mut Ui<'_>, id: &str, most: Duration) -> Result<bool> {
     let session = context.session()?;
-    if !ui.json {
-        ui.talk(&format!("waiting for a person: {}", command("rote approve allow").argument(id)));
-    }
+    ui.talk(&format!("waiting for a person: {}", command("rote approve allow").argument(id)));
     let decided = async {
         while session.approval(id)?.state == ApprovalState::Waiting {
             tokio::time::sleep(LOOK).await;

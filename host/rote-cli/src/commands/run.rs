@@ -158,7 +158,7 @@ impl Run {
             resume: resume.as_deref().map(str::parse).transpose()?,
             settle,
             said: consent.map(|consent| session.word(consent)),
-            confirm: self.confirm,
+            confirm: self.confirm.into_iter().chain(session.presented().iter().cloned()).collect(),
             limits: self.budget.limits(),
             record: self.record.map(|path| session.written_file(&path, Written::Recording)).transpose()?,
             anyway: self.anyway,

@@ -1,7 +1,7 @@
 //! Requests for a person's signature, as text.
 
 use rote_app::{ApprovalState, ApprovalView};
-use rote_types::{escape_hidden, spelled_line};
+use rote_types::{escape_unseen, spelled_line};
 use serde_json::Value;
 
 use super::units::{MAX_LINE, clip, second};
@@ -32,8 +32,10 @@ fn arguments(view: &ApprovalView) -> Vec<String> {
     let call = |call: &Value| {
         let name = line(call["tool_name"].as_str().unwrap_or("?"));
         let args = serde_json::to_string_pretty(&call["args"]).unwrap_or_default();
-        let args = escape_hidden(&args).lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n");
-        format!("  {name}\n{args}")
+        let args = escape_unseen(&args).lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n");
+        let headers = call["headers"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let header = |one: &Value| format!("\n    header {}", escape_unseen(&one.to_string()));
+        format!("  {name}\n{args}{}", headers.iter().map(header).collect::<String>())
     };
     calls.iter().map(call).collect()
 }
@@ -41,7 +43,8 @@ fn arguments(view: &ApprovalView) -> Vec<String> {
 /// Whether its arguments are longer than what is shown without being asked for.
 pub(crate) fn is_long(view: &ApprovalView) -> bool {
     let text = arguments(view).join("\n");
-    text.chars().count() > SHOWN_CHARS || text.lines().count() > SHOWN_LINES
+    // Lines within a text are written as `\n`.
+    text.chars().count() > SHOWN_CHARS || text.lines().count() + text.matches("\\n").count() > SHOWN_LINES
 }
 
 /// A request with all of its arguments.
@@ -63,6 +66,7 @@ pub(crate) fn opening(view: &ApprovalView) -> String {
 fn told(view: &ApprovalView, arguments: &str) -> String {
     let scope = &view.scope;
     let mut lines = vec![format!("{}  {}  {}", view.approval_id, word(view.state), line(&view.title))];
+    lines.extend(view.request.as_ref().map(|request| format!("  sends {}", line(request))));
     lines.extend(view.why.as_ref().map(|why| format!("  asks since {}", line(why))));
     lines.extend(view.before.as_ref().map(|before| format!("  before: {}", line(before))));
     lines.push(arguments.to_owned());
@@ -73,7 +77,7 @@ fn told(view: &ApprovalView, arguments: &str) -> String {
         ("for", text("work_item_id")),
         ("intent", text("intent_id")),
         ("adapter", Some(adapters.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())),
-        ("plan", Some(view.prefix().to_owned())),
+        ("plan", view.plan_hash.get(..16).map(str::to_owned)),
         ("until", Some(second(view.expires_at))),
         ("decided by", view.decided_by.as_deref().map(line)),
         ("said", view.denial.as_deref().map(line)),

@@ -28,7 +28,13 @@ pub(super) fn stopped(
     let out_of_time =
         matches!(source.behind(), RunError::Interrupted | RunError::Limit { limit: LimitKind::Total(_), .. });
     let resume = match token {
-        Some(token) => Some(goes_on().option("--confirm", token).into()),
+        Some(token) => {
+            let resume = goes_on().option("--confirm", &token).to_string();
+            // A request is signed first; a confirm token is enough by itself.
+            let is_request = source.details().is_some_and(|details| details.get("approval_id").is_some());
+            let allow = command("rote approve allow").argument(&token).note("by a person, with the passphrase");
+            Some(if is_request { format!("{allow}\n{resume}") } else { resume })
+        }
         None if out_of_time => Some(goes_on().into()),
         None => unanswered(workspace, response)
             .map(|id| {

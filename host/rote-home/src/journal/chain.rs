@@ -194,6 +194,16 @@ pub(super) fn walk<'k>(
     Ok(walk)
 }
 
+/// Whether an event is as it was written, and the one behind it follows from it. Of a beginning without a key only the place in the
+/// chain is known.
+pub(super) fn is_written(key: &Key, event: &RawEvent, behind: Option<&RawEvent>) -> bool {
+    if behind.is_some_and(|behind| behind.prev != event.hash || behind.seq != event.seq + 1) {
+        return false;
+    }
+    let (Ok(seq), Some(prev)) = (u64::try_from(event.seq), digest_from_hex(&event.prev)) else { return false };
+    [Link::Keyed(key), Link::Plain].into_iter().any(|link| check(link, event, seq, prev).is_ok())
+}
+
 /// Checks one event against its place in the chain and returns its hash.
 fn check(link: Link<'_>, raw: &RawEvent, expected: u64, prev: Sha256Digest) -> Result<Sha256Digest, String> {
     if raw.seq != signed(expected) {

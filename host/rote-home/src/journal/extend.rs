@@ -131,7 +131,7 @@ impl Journal {
     /// # Errors
     /// [`HomeError::Database`].
     pub fn approval_used(&self, approval: &str, issued: Timestamp) -> Result<Option<Timestamp>, HomeError> {
-        token::consumed_at(&self.connection(), approval, issued).map_err(self.failed("read"))
+        token::consumed_at(&self.connection(), self.seal.key()?, approval, issued).map_err(self.failed("read"))
     }
 
     fn extend(&self, extension: Extension) -> Extended {
@@ -193,7 +193,7 @@ impl Journal {
                 }
             }
             Condition::Unused(approval, issued) => {
-                let used = token::consumed_at(transaction, approval, *issued);
+                let used = token::consumed_at(transaction, held.key, approval, *issued);
                 if let Some(at) = used.map_err(self.failed("read"))? {
                     return Ok(Err(Refusal::Used(at)));
                 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use rote_types::event::{
-    APPROVAL_KEY_ENROLLED, EFFECT_SETTLED, EFFECT_STARTED, FLOW_BLESSED, FLOW_RELEASED, FLOW_REMOVED, FLOW_UNBLESSED,
-    OF_APPROVALS, TRUST_CHANGED,
+    APPROVAL_KEY_ENROLLED, APPROVAL_KEY_ROTATED, EFFECT_SETTLED, EFFECT_STARTED, FLOW_BLESSED, FLOW_RELEASED,
+    FLOW_REMOVED, FLOW_UNBLESSED, OF_APPROVALS, TRUST_CHANGED,
 };
 use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity};
 use rusqlite::{Connection, OptionalExtension};
@@ -157,7 +157,7 @@ impl Journal {
         Ok(self.select(&of_trust(), ())?.pop())
     }
 
-    /// Returns the id of the approval key that was enrolled last, if one ever was. One read of an index.
+    /// Returns the id of the approval key that was enrolled, or put in the place of one, last, if there ever was one. One read of an index.
     ///
     /// # Errors
     /// As [`Journal::read`].
@@ -214,7 +214,7 @@ pub(super) fn of_run() -> String {
 
 /// The words of the index `events_keys`, without which it is not used.
 pub(super) fn of_keys() -> String {
-    format!("WHERE kind = '{APPROVAL_KEY_ENROLLED}' ORDER BY seq DESC LIMIT 1")
+    format!("WHERE kind IN ('{APPROVAL_KEY_ENROLLED}', '{APPROVAL_KEY_ROTATED}') ORDER BY seq DESC LIMIT 1")
 }
 
 /// The words of the index `events_approvals`, without which it is not used.

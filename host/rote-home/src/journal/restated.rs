@@ -5,7 +5,7 @@
 //! where it says the same.
 
 use rote_types::EffectId;
-use rote_types::event::{APPROVAL_KEY_ENROLLED, EFFECT_STARTED, RUN_STARTED};
+use rote_types::event::{APPROVAL_KEY_ENROLLED, APPROVAL_KEY_ROTATED, EFFECT_STARTED, RUN_STARTED};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Map, Value, json};
 
@@ -49,7 +49,8 @@ pub(super) fn restated(connection: &Connection) -> Result<Vec<NewEvent>, rusqlit
 /// The approval key: without it the new chain would ask for nobody's signature. One that somebody put there instead of a person has
 /// no files that fit, and nothing is signed then.
 fn enrolled(connection: &Connection) -> Result<Vec<NewEvent>, rusqlite::Error> {
-    let tail = format!("WHERE kind = '{APPROVAL_KEY_ENROLLED}' ORDER BY seq DESC LIMIT 1");
+    let kinds = format!("'{APPROVAL_KEY_ENROLLED}', '{APPROVAL_KEY_ROTATED}'");
+    let tail = format!("WHERE kind IN ({kinds}) ORDER BY seq DESC LIMIT 1");
     let event = old(connection, &tail, [])?.map(|mut old| {
         old.body.entry(BEGAN).or_insert_with(|| json!(old.at));
         NewEvent { kind: APPROVAL_KEY_ENROLLED, effect: None, body: Value::Object(old.body) }

@@ -9,6 +9,7 @@ use rote_types::{AdapterId, ConfirmScope, Sha256Digest, TrustChange, TrustRoot};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::anchor::Key;
+use super::{COLUMNS, RawEvent};
 
 /// How long an expired token is kept, so that using it late says "expired" and not "unknown": one hour.
 const KEEP_EXPIRED_US: i64 = 3_600_000_000;
@@ -160,7 +161,7 @@ pub(super) fn consume(
         stored.consumed_at.is_none() && differing(&stored.binding, &claim.binding).is_none()
     };
     if let Some(stored) = stored.as_mut().filter(asks) {
-        stored.consumed_at = consumed_at(connection, &claim.hash.to_string(), stored.created_at)?;
+        stored.consumed_at = consumed_at(connection, key, &claim.hash.to_string(), stored.created_at)?;
     }
     if let Err(refusal) = admit(stored.as_ref(), claim, now) {
         return Ok(Err(refusal));
@@ -172,24 +173,31 @@ pub(super) fn consume(
 }
 
 /// When a token or a signed approval was consumed, as the journal has it. The events since it was made are gone through by their
-/// numbers: an index could be made to leave one out.
+/// numbers: an index could be made to leave one out; and each has to be the one that was written: where somebody changed one, what was
+/// asked for before it counts as used.
 pub(super) fn consumed_at(
     connection: &Connection,
+    key: &Key,
     named: &str,
     created_at: Timestamp,
 ) -> Result<Option<Timestamp>, rusqlite::Error> {
     let mut statement =
-        connection.prepare_cached("SELECT ts, kind, body_json FROM events NOT INDEXED ORDER BY seq DESC")?;
+        connection.prepare_cached(&format!("SELECT {COLUMNS} FROM events NOT INDEXED ORDER BY seq DESC"))?;
     let mut rows = statement.query([])?;
+    let mut behind = None;
     while let Some(row) = rows.next()? {
+        let event = RawEvent::from_row(row)?;
         // A time that somebody broke ends nothing, and does not make the token unused.
-        let at: Option<Timestamp> = row.get::<_, String>(0)?.parse().ok();
-        if at.is_some_and(|at| at < created_at) {
-            break;
-        }
-        if row.get_ref(1)?.as_str()? == APPROVAL_CONSUMED && row.get_ref(2)?.as_str()?.contains(named) {
+        let at: Option<Timestamp> = event.at.parse().ok();
+        let is_used = event.kind == APPROVAL_CONSUMED && event.body.contains(named);
+        if is_used || !super::chain::is_written(key, &event, behind.as_ref()) {
             return Ok(Some(at.unwrap_or(Timestamp::UNIX_EPOCH)));
         }
+        // A clock that was set back by less than a token allows for does not end it either.
+        if at.is_some_and(|at| created_at.duration_since(at) > AHEAD + AHEAD) {
+            break;
+        }
+        behind = Some(event);
     }
     Ok(None)
 }

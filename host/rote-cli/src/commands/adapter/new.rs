@@ -135,7 +135,8 @@ impl New {
         let made = if dry_run {
             plan.report().clone()
         } else {
-            let consent = if plan.asks() { yes.agree(context, ui, &question(&plan), again)? } else { Consent::Unasked };
+            let consent =
+                if plan.asks() { yes.agree(context, ui, &question(&plan), again)? } else { Consent::Unattended };
             session.adapter_install(plan, consent)?
         };
         let report = Report::new(&made, text(&made));

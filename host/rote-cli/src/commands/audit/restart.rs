@@ -22,7 +22,7 @@ pub struct Restart {
 impl Restart {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let question = "begin a new journal, and keep the events of this one aside?";
-        let consent = self.yes.agree(context, ui, question, command("rote audit restart"))?;
+        let consent = self.yes.agree_alone(context, ui, question, command("rote audit restart"))?;
         let done = context.session()?.audit_restart(consent)?;
         let text = format!("begun anew; the old events are kept as {}: {}", done.kept, done.problem);
         Ok(Report::new(&done, text).next(command("rote audit tail")))

@@ -49,7 +49,9 @@ fn what(event: &AuditEvent) -> String {
         kind if kind.starts_with("effect.") => {
             &["decision", "method", "status", "outcome", "error", "intent", "reason"]
         }
-        kind if kind.starts_with("approval.") => &["decision", "method", "workspace", "reason"],
+        kind if kind.starts_with("approval.") => {
+            &["approval", "change", "approved", "by", "key_id", "decision", "method", "workspace", "reason"]
+        }
         kind if kind.starts_with("run.") => &["flow", "version", "workspace", "error"],
         kind if kind.starts_with("intent.") => &["intent", "status", "owned_scope", "workspace", "reason"],
         kind if kind.starts_with("journal.") => &["problem", "first", "last", "events"],

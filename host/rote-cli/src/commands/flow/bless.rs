@@ -107,7 +107,7 @@ impl Unbless {
         let was = is_blessed && {
             let question = format!("take the blessing of `{flow}` back?");
             let unbless = command("rote flow unbless").argument(&flow);
-            session.unbless(&flow, self.yes.agree(context, ui, &question, unbless)?)?
+            session.unbless(&flow, self.yes.agree_alone(context, ui, &question, unbless)?)?
         };
         let text = if was { "is no longer blessed" } else { "was not blessed" };
         Ok(Report::new(json!({ "flow": self.flow, "was_blessed": was }), format!("{} {text}", self.flow)))
