@@ -257,7 +257,9 @@ fn nobody_swaps_a_request_under_the_eyes_of_a_person() {
         assert_eq!(database.execute(sql, [from, to]).unwrap(), 1);
     };
     let aside = "ap_0000000000000001";
-    (rename(&harmless, aside), rename(&other, &harmless), rename(aside, &other)).0;
+    rename(&harmless, aside);
+    rename(&other, &harmless);
+    rename(aside, &other);
     terminal.types("y");
     terminal.shows("passphrase");
     terminal.types(PASSPHRASE);
@@ -452,6 +454,40 @@ fn a_call_waits_for_a_person_elsewhere() {
     let run = signing.0.rote(&[&REMOVE[..], &["--wait=0.3"]].concat());
     assert_eq!(run.code, 5, "{run}");
     assert_eq!(api.received().len(), before + 1);
+}
+
+/// A run stops at what has to be signed, and goes on with it; a person at a terminal signs on the way.
+#[test]
+fn a_run_goes_on_with_a_signature() {
+    let (signing, api) = deleting();
+    let id = signing.asks(&REMOVE);
+    signing.allows(&id);
+    assert_eq!(signing.0.rote(&confirmed(&id)).code, 0);
+    let run = signing.0.rote(&["flow", "template", "create", "--workspace", "w", "--name", "sweep"]);
+    assert_eq!(run.code, 0, "{run}");
+    let before = api.received().len();
+    let run = signing.0.rote(&["--json", "run", "sweep"]);
+    assert_eq!(run.code, 5, "{run}");
+    let error = &run.envelope()["error"];
+    let id = error["details"]["cause"]["approval_id"].as_str().unwrap().to_owned();
+    let hint: Vec<&str> = error["hint"].as_str().unwrap().lines().collect();
+    assert!(hint[0].starts_with(&format!("rote approve allow {id}")), "{run}");
+    let resume: Vec<&str> = hint[1].split(' ').skip(1).collect();
+    assert_eq!(signing.0.rote(&resume).code, 5, "nobody has signed");
+    signing.allows(&id);
+    // What was signed for the flow is not for a call by hand.
+    assert_eq!(signing.0.rote(&confirmed(&id)).code, 5);
+    let run = signing.0.rote(&resume);
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(api.received().len(), before + 1);
+    let mut terminal = Terminal::start(&signing.0.invocation(&["run", "sweep"]), "");
+    terminal.shows("allow it? [y/N]");
+    terminal.types("y");
+    terminal.shows("passphrase of the approval key");
+    terminal.types(PASSPHRASE);
+    let (code, screen) = terminal.end();
+    assert_eq!(code, 0, "{screen}");
+    assert_eq!(api.received().len(), before + 2);
 }
 
 /// Long arguments are opened before they can be allowed.
@@ -663,7 +699,7 @@ fn a_request_as_a_person_sees_it() {
         shown.replace(&until, "  until: …").replace(&plan, "  plan: …").replace(&adapter, "  adapter: things …");
     expect![[r#"
         ap_1  waiting  deletes `/things/{id}` with `id` = "7"
-          sends DELETE http://127.0.0.1:40553/things/7
+          sends DELETE http://127.0.0.1:46567/things/7
           things/remove
             {
               "id": "7"

@@ -154,3 +154,26 @@ fn a_program_runs_below_the_folder() {
     let many = shell.printed("seq 1 100000", &[]);
     assert!(many.len() <= 64 << 10 && many.ends_with("100000\n") && shell.last()["truncated"] == json!(true));
 }
+
+/// Seed 003: a check that fails is a lesson, once, and a program that just ends so is none.
+#[test]
+fn a_check_that_fails_is_a_lesson() {
+    let home = home();
+    home.file(
+        ".orchestration/active_intents.yaml",
+        "active_intents:\n  - {id: INT-001, status: IN_PROGRESS, owned_scope: ['proc:sh *', 'proc:ls *']}\n",
+    );
+    assert_eq!(home.rote(&["adapter", "new", "shell", "builtin:shell", "--root", ".", "--yes"]).code, 0);
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    assert_eq!(home.rote(&["intent", "select", "INT-001"]).code, 0);
+    home.file("check.sh", "exit 3\n");
+    let policies = home.home().join("adapters/shell/config/policies.json");
+    std::fs::write(policies, r#"{"version":1,"safe_list":["execute_command"]}"#).unwrap();
+    for command in ["command=sh check.sh", "command=sh check.sh", "command=ls nothing-of-this-name"] {
+        assert_eq!(home.rote(&["call", "shell", "execute_command", command]).code, 8);
+    }
+    let lessons = std::fs::read_to_string(home.work().join("CLAUDE.md")).unwrap();
+    let said: Vec<&str> = lessons.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(said.len(), 1, "{lessons}");
+    assert!(said[0].ends_with("`sh check.sh` ended with exit code 3 for `INT-001`"), "{lessons}");
+}

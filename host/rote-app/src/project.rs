@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rote_govern::intent::{
-    Client, Intent, IntentRefusal, IntentStatus, Intents, IntentsError, MAX_INTENTS_BYTES, Mandate, Order,
+    Client, Ignore, Intent, IntentRefusal, IntentStatus, Intents, IntentsError, MAX_IGNORE_BYTES, MAX_INTENTS_BYTES,
+    Mandate, Order,
 };
 use rote_home::read_capped;
 
@@ -14,6 +15,8 @@ use rote_home::read_capped;
 const FOLDER: &str = ".orchestration";
 /// The file of its intents.
 const FILE: &str = "active_intents.yaml";
+/// The file beside it that says which files no intent changes.
+const IGNORE: &str = ".intentignore";
 
 /// A project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +62,22 @@ impl Project {
         }
     }
 
+    /// Reads which files no intent changes; all may be changed where no file says so.
+    fn ignore(&self) -> Result<Ignore, IntentsError> {
+        let file = self.file.with_file_name(IGNORE);
+        let path = file.display().to_string();
+        let unreadable = |problem: String| IntentsError { path: path.clone(), line: None, problem };
+        match file.symlink_metadata() {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Ignore::default()),
+            Err(error) => Err(unreadable(format!("it cannot be read: {error}"))),
+            Ok(_) if !file.is_file() => Err(unreadable("it is not a plain file".to_owned())),
+            Ok(_) => {
+                let bytes = read_capped(&file, MAX_IGNORE_BYTES).map_err(|error| unreadable(error.to_string()))?;
+                Ignore::parse(&bytes, &path)
+            }
+        }
+    }
+
     /// What a write is made for now, when this intent was selected, by a client that this model drives.
     pub(crate) fn mandate(&self, selected: Option<&str>, model: Option<&str>) -> Mandate {
         let path = self.path();
@@ -68,7 +87,8 @@ impl Project {
             let intent = intents.get(id)?.active(&path)?.clone();
             let is_other = |one: &&Intent| one.status == IntentStatus::InProgress && one.id != intent.id;
             let others = intents.all().iter().filter(is_other).cloned().collect();
-            Ok(Order { intent, client: Arc::clone(&client), others })
+            let ignore = self.ignore().map_err(IntentRefusal::Unreadable)?;
+            Ok(Order { intent, client: Arc::clone(&client), others, ignore })
         });
         match order {
             Ok(order) => Mandate::Of(Arc::new(order)),

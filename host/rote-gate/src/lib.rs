@@ -32,6 +32,7 @@ mod parts;
 mod pin;
 mod preview;
 mod program;
+mod project_notes;
 mod projection;
 mod redaction;
 mod request;

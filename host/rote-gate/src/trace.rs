@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::effect::Effect;
 use crate::effect::file::{Changed, in_project};
 use crate::invocation::Invocation;
+use crate::project_notes;
 
 /// The file, below the project.
 const FILE: &str = ".orchestration/agent_trace.jsonl";
@@ -27,6 +28,8 @@ const FILE: &str = ".orchestration/agent_trace.jsonl";
 const WAIT: Duration = Duration::from_secs(10);
 /// Events read at a time.
 const PAGE: usize = 10_000;
+/// Events that the end of one effect may be among: its start and its end.
+const JUST_NOW: usize = 2;
 /// Most bytes of a small file that is read: where a trace ends, and what git has checked out.
 const MAX_SMALL: u64 = 4 << 10;
 /// Most bytes of a trace that is made again.
@@ -118,20 +121,39 @@ pub(crate) fn catch_up(home: &Home, journal: &Journal, project: &str) -> Result<
         Some(end) if end.seq > newest => 0,
         Some(end) if end.bytes == length => end.seq,
         _ => {
-            let own = lines_of(journal, Some(project))?.remove(project).unwrap_or_default();
+            // Up to where was read, and not where the journal ended before: others append meanwhile.
+            let (mut all, newest) = lines_of(journal, Some(project))?;
+            let own = all.remove(project).unwrap_or_default();
             let (text, _) = merged(own, &known(&path)?);
             write_atomic(&path, text.as_bytes(), FileMode::Shared)?;
+            note(project_notes::map(Path::new(project), &path));
+            // Of what was before, whoever took a lesson out does not want it back.
+            note(project_notes::lessons(Path::new(project), &journal.tail(JUST_NOW)?));
             return put_end(&kept, newest, &path);
         }
     };
-    let mut next = from + 1;
+    let (mut next, mut evolves) = (from + 1, false);
     loop {
         let events = journal.read(next, PAGE)?;
         let Some(last) = events.last() else { break };
         next = last.seq + 1;
-        own(&events, Some(project)).try_for_each(|one| append_line(&path, &one.line, FileMode::Shared))?;
+        for one in own(&events, Some(project)) {
+            append_line(&path, &one.line, FileMode::Shared)?;
+            evolves |= project_notes::evolves(&one.line);
+        }
+        note(project_notes::lessons(Path::new(project), &events));
+    }
+    if evolves {
+        note(project_notes::map(Path::new(project), &path));
     }
     put_end(&kept, next - 1, &path)
+}
+
+/// What stands beside a trace is not worth a failure of it.
+fn note(kept: Result<(), HomeError>) {
+    if let Err(error) = kept {
+        tracing::warn!(%error, "the map or the lessons of the project are behind its trace");
+    }
 }
 
 /// What making the traces again did.
@@ -148,9 +170,9 @@ pub(crate) struct Remade {
 /// Makes the traces of all projects again that are still there.
 pub(crate) fn rebuild(home: &Home, journal: &Journal) -> Result<Remade, HomeError> {
     let _lock = lock(&home.traces_lock(), WAIT)?;
-    let newest = journal.tail(1)?.last().map_or(0, |event| event.seq);
     let mut remade = Remade::default();
-    for (project, own) in lines_of(journal, None)? {
+    let (all, newest) = lines_of(journal, None)?;
+    for (project, own) in all {
         let path = Path::new(&project).join(FILE);
         if !path.parent().is_some_and(Path::is_dir) {
             continue;
@@ -164,6 +186,7 @@ pub(crate) fn rebuild(home: &Home, journal: &Journal) -> Result<Remade, HomeErro
             write_atomic(&path, text.as_bytes(), FileMode::Shared)?;
             remade.changed.push(path.clone());
         }
+        note(project_notes::map(Path::new(&project), &path));
         put_end(&end_file(home, &project), newest, &path)?;
     }
     Ok(remade)
@@ -210,13 +233,13 @@ struct Head {
     timestamp: Timestamp,
 }
 
-/// All lines of traces, by project.
-fn lines_of(journal: &Journal, only: Option<&str>) -> Result<BTreeMap<String, Vec<String>>, HomeError> {
+/// All lines of traces, by project, and the last event that was read for them.
+fn lines_of(journal: &Journal, only: Option<&str>) -> Result<(BTreeMap<String, Vec<String>>, u64), HomeError> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut next = 1;
     loop {
         let events = journal.read(next, PAGE)?;
-        let Some(last) = events.last() else { return Ok(all) };
+        let Some(last) = events.last() else { return Ok((all, next - 1)) };
         next = last.seq + 1;
         for TraceLine { project, line } in own(&events, only) {
             all.entry(project).or_default().push(line);

@@ -8,6 +8,7 @@
 
 mod brief;
 mod edit;
+mod ignore;
 mod mandate;
 mod scope;
 mod status;
@@ -18,6 +19,7 @@ use rote_types::{Classify, ErrorKind, command};
 use serde::Deserialize;
 use serde_saphyr::{Location, Spanned};
 
+pub use self::ignore::{Ignore, MAX_IGNORE_BYTES};
 pub use self::mandate::{Client, IntentRefusal, Mandate, MandateSource, MutationClass, Order};
 use self::scope::Pattern;
 pub use self::scope::{About, Scope, Target, addresses};

@@ -12,6 +12,8 @@ mod guard;
 pub mod idempotency;
 mod identity;
 pub mod intent;
+pub mod intent_map;
+pub mod lesson;
 mod policy;
 pub mod reach;
 mod redact;

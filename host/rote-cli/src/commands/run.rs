@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use rote_app::{DryRun, RunReport, RunRequest, WritesOf, Written, write_lines};
-use rote_types::{CommandLine, RunLimits, command};
+use rote_app::{DryRun, ParameterInput, RunReport, RunRequest, WritesOf, Written, write_lines};
+use rote_types::{CommandLine, RunLimits, WorkspaceName, command};
 use serde_json::json;
 
-use crate::ask::with_bindings;
+use crate::ask::{signed_now, with_bindings};
 use crate::commands::call::seconds;
 use crate::commands::doubts::Words;
 use crate::commands::words::{self, Named};
@@ -43,6 +43,9 @@ pub struct Run {
     /// The token that a refusal of a write gave, or the request that a person allowed, to confirm that one write
     #[arg(long, value_name = "TOKEN")]
     confirm: Vec<String>,
+    /// Where a person signs, wait for that, at most so many seconds each time, 0.05 to 86,400 [default: 3600]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, require_equals = true, num_args = 0..=1, default_missing_value = "3600", conflicts_with = "dry_run")]
+    wait: Option<Duration>,
     /// Go on with a run that stopped or was killed, `latest` for the latest one, of FLOW where it is given; calls that are
     /// done are not made again
     #[arg(long, value_name = "WORKSPACE|latest", conflicts_with = "dry_run")]
@@ -152,7 +155,7 @@ impl Run {
         let of = resume.as_deref().map_or(WritesOf::Workspace { id: None }, WritesOf::Run);
         let consent = said.agreed(context, ui, of)?;
         let flow = self.flow.as_deref().map(|flow| session.flow(flow)).transpose()?;
-        let request = RunRequest {
+        let mut request = RunRequest {
             parameters: session.run_parameters(flow.as_ref(), parameters)?,
             flow,
             resume: resume.as_deref().map(str::parse).transpose()?,
@@ -169,16 +172,46 @@ impl Run {
             return Ok(would(&dry.inspect_err(|error| tell_log(ui, error))?));
         }
         let shown = !ui.json && !self.quiet;
-        let ran = with_bindings(context, ui, || {
-            let place = if shown { Place::stderr(context.environment.stderr_terminal) } else { Place::Nowhere };
-            let progress = Progress::new(place);
-            let ran = context.block_on_to_the_end(session.run_flow(&request, Arc::clone(&progress) as _));
-            progress.finish();
-            ran
-        });
-        let done = ran.inspect_err(|error| tell_log(ui, error))?;
+        let done = loop {
+            let ran = with_bindings(context, ui, || {
+                let place = if shown { Place::stderr(context.environment.stderr_terminal) } else { Place::Nowhere };
+                let progress = Progress::new(place);
+                let ran = context.block_on_to_the_end(session.run_flow(&request, Arc::clone(&progress) as _));
+                progress.finish();
+                ran
+            });
+            match ran.inspect_err(|error| tell_log(ui, error)) {
+                Ok(done) => break done,
+                // What is done stays done: the run goes on with the signature.
+                Err(error) => match (signed_now(context, ui, &error, self.wait)?, workspace_of(&error)) {
+                    (Some(id), Some(workspace)) if !request.confirm.contains(&id) => {
+                        request = going_on(request, workspace, id);
+                    }
+                    _ => return Err(error),
+                },
+            }
+        };
         let report = did(&done, self.output, ui);
         Ok(if self.quiet { report } else { report.next(look(&done)) })
+    }
+}
+
+/// The workspace of a run that stopped.
+fn workspace_of(error: &CliError) -> Option<WorkspaceName> {
+    let CliError::App(error) = error else { return None };
+    error.details.as_ref()?["workspace"].as_str()?.parse().ok()
+}
+
+/// The run that goes on where one stopped, with one more request that a person allowed.
+fn going_on(stopped: RunRequest, workspace: WorkspaceName, id: String) -> RunRequest {
+    RunRequest {
+        flow: None,
+        parameters: ParameterInput::default(),
+        resume: Some(workspace),
+        settle: Vec::new(),
+        said: None,
+        confirm: stopped.confirm.into_iter().chain([id]).collect(),
+        ..stopped
     }
 }
 

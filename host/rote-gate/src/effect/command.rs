@@ -95,6 +95,11 @@ pub(crate) fn impact(arguments: &Value) -> String {
     format!("runs `{command}`{folder}")
 }
 
+/// The command of such a sentence, up to what would end it.
+pub(crate) fn told(impact: &str) -> Option<&str> {
+    impact.strip_prefix("runs `")?.split('`').next()
+}
+
 impl CommandEffect {
     /// The words that it is, where it is nothing but words.
     pub(crate) fn words(&self) -> Option<&[String]> {

@@ -12,6 +12,7 @@ use rote_types::{Classify, ErrorKind, command};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::ignore::Ignore;
 use super::scope::Standing;
 use super::{Intent, IntentStatus, IntentsError, Target, select};
 use crate::Verdict;
@@ -36,6 +37,8 @@ pub struct Order {
     pub client: Arc<Client>,
     /// The other intents of the file that are in progress.
     pub others: Vec<Intent>,
+    /// What no intent changes.
+    pub ignore: Ignore,
 }
 
 /// Who works in a project.
@@ -167,6 +170,16 @@ pub enum IntentRefusal {
         /// Where the other intent stands there.
         line: u64,
     },
+    /// No intent changes the file.
+    #[error("`{file}` is changed by nobody: `{entry}` (`{path}` line {line})")]
+    Protected {
+        file: String,
+        /// The entry that names it.
+        entry: String,
+        /// The file that has the entry.
+        path: String,
+        line: u64,
+    },
     /// The call names another intent than the one that is worked on.
     #[error("the call says that it is made for intent `{provided}`, but the workspace works on `{id}`")]
     Mismatch {
@@ -215,6 +228,7 @@ impl IntentRefusal {
             Self::NotActive { .. } => "INTENT_NOT_ACTIVE",
             Self::Scope { .. } => "SCOPE_VIOLATION",
             Self::Owned { .. } => "OWNERSHIP_CONFLICT",
+            Self::Protected { .. } => "PROTECTED_PATH",
             Self::Mismatch { .. } => "INTENT_MISMATCH",
             Self::Metadata { .. } => "INVALID_METADATA",
             Self::Ledger { .. } => "HOOK_FAILURE",
@@ -251,6 +265,7 @@ impl Classify for IntentRefusal {
                 let block = command("rote intent block").argument(owner).note("until this one is done");
                 Some(format!("{block}\nor take `{entry}` out of the scope of one of the two"))
             }
+            Self::Protected { entry, path, .. } => Some(format!("a person takes `{entry}` out of {path}")),
             Self::Mismatch { provided, .. } => Some(select(provided)),
             Self::Ledger { path, .. } => Some(format!("make {path} a plain file that can be written")),
             Self::Metadata { .. } => Some("leave mutation_class out, and rote says which it is".to_owned()),
@@ -276,6 +291,9 @@ impl Classify for IntentRefusal {
                 "rule": code, "intent_id": id, "target": file, "owner_intent_id": owner, "entry": entry, "path": path,
                 "line": line
             }),
+            Self::Protected { file, entry, path, line } => {
+                json!({ "rule": code, "target": file, "entry": entry, "path": path, "line": line })
+            }
             Self::Mismatch { id, provided } => {
                 json!({ "rule": code, "intent_id": id, "provided_intent_id": provided })
             }
@@ -342,11 +360,12 @@ impl Mandate {
     /// Returns what the scope says of a write: nothing against it, or that a person confirms it where nothing of its kind is named.
     ///
     /// # Errors
-    /// [`IntentRefusal::Scope`], [`IntentRefusal::Owned`].
+    /// [`IntentRefusal::Scope`], [`IntentRefusal::Owned`], [`IntentRefusal::Protected`].
     pub fn covers(&self, target: &Target<'_>) -> Result<(Verdict, String), IntentRefusal> {
         let Some(order) = self.order() else {
             return Ok((Verdict::Allow, "no intent limits it".to_owned()));
         };
+        order.not_protected(target)?;
         let id = &order.intent.id;
         match order.intent.scope.standing(target) {
             Standing::Inside(entry) => {
@@ -369,6 +388,15 @@ impl Mandate {
 }
 
 impl Order {
+    /// Some files belong to none.
+    fn not_protected(&self, target: &Target<'_>) -> Result<(), IntentRefusal> {
+        let Some((file, found)) = target.file().and_then(|file| Some((file, self.ignore.of(file)?))) else {
+            return Ok(());
+        };
+        let (file, entry, path) = (file.to_owned(), found.entry.to_owned(), found.path.to_owned());
+        Err(IntentRefusal::Protected { file, entry, path, line: found.line })
+    }
+
     /// A file belongs to one intent at a time.
     fn not_owned_by_others(&self, target: &Target<'_>) -> Result<(), IntentRefusal> {
         let Some(file) = target.file() else { return Ok(()) };

@@ -178,10 +178,15 @@ impl Scope {
 
     /// Returns the entry for files that names a file and that nothing excludes.
     pub(super) fn entry_of_file(&self, file: &str) -> Option<&str> {
+        self.naming(file).map(|(entry, _)| entry)
+    }
+
+    /// The same with its line.
+    pub(super) fn naming(&self, file: &str) -> Option<(&str, u64)> {
         let names = |pattern: &&Pattern| matches!(&pattern.names, Names::Files(glob) if is_named(glob, file));
         let mut naming = self.0.iter().filter(names);
         let is_excluded = naming.clone().any(|pattern| pattern.excludes);
-        naming.find(|_| !is_excluded).map(|pattern| pattern.text.as_str())
+        naming.find(|_| !is_excluded).map(|pattern| (pattern.text.as_str(), pattern.line))
     }
 }
 

@@ -48,7 +48,7 @@ fn order(file: &str, id: &str) -> Mandate {
     let is_other = |one: &&Intent| one.id != id && one.status == IntentStatus::InProgress;
     let others = intents.all().iter().filter(is_other).cloned().collect();
     let client = Arc::new(Client { file: "intents.yaml".to_owned(), model: None });
-    Mandate::Of(Arc::new(Order { intent, client, others }))
+    Mandate::Of(Arc::new(Order { intent, client, others, ignore: Ignore::default() }))
 }
 
 /// What an intent says of a write with a tool of `shop`, or the message of its refusal.

@@ -1,0 +1,90 @@
+//! What a project has beside its trace: `.orchestration/intent_map.md`, made from it, and the lessons in `CLAUDE.md`.
+//!
+//! Invariants: both come behind the trace and are written whole or not at all; where one cannot be written, or is somebody else's,
+//! nothing but that is lost; the caller holds the lock of the traces.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jiff::tz::TimeZone;
+use rote_govern::audit::JournalLine;
+use rote_govern::intent::Intents;
+use rote_govern::intent_map::{MADE, intent_map};
+use rote_govern::lesson::{lesson, with_lessons};
+use rote_home::{Event, FileMode, HomeError, read_capped, write_atomic};
+use rote_types::event::EFFECT_STARTED;
+
+use crate::effect::command;
+
+/// The map, below the project.
+const MAP: &str = ".orchestration/intent_map.md";
+/// The file of intents, below the project.
+const INTENTS: &str = ".orchestration/active_intents.yaml";
+/// The lessons, below the project.
+const LESSONS: &str = "CLAUDE.md";
+/// Most bytes of a trace of which a map is made, and of each of the other files.
+const MAX_TRACE: u64 = 16 << 20;
+const MAX_FILE: u64 = 1 << 20;
+/// What a line of a trace has that changes the map.
+const EVOLVES: &str = r#""mutation_class":"INTENT_EVOLUTION""#;
+
+/// Whether a line of a trace changes the map.
+pub(crate) fn evolves(line: &str) -> bool {
+    line.contains(EVOLVES)
+}
+
+/// Makes the map again from the trace. One that somebody else wrote stays.
+pub(crate) fn map(project: &Path, trace: &Path) -> Result<(), HomeError> {
+    let path = project.join(MAP);
+    let known = text(&path)?;
+    if known.as_deref().is_some_and(|known| !known.starts_with(MADE)) {
+        return Ok(());
+    }
+    let names = text(&project.join(INTENTS))?.and_then(|text| Intents::parse(text.as_bytes(), INTENTS).ok());
+    let names = names.iter().flat_map(Intents::all).filter_map(|one| Some((one.id.clone(), one.name.clone()?)));
+    let trace = String::from_utf8_lossy(&read_capped(trace, MAX_TRACE)?).into_owned();
+    let map = intent_map(&trace, &names.collect::<BTreeMap<_, _>>());
+    if known.as_deref() == Some(&map) { Ok(()) } else { write_atomic(&path, map.as_bytes(), FileMode::Shared) }
+}
+
+/// Adds what failures among these events of the project teach.
+pub(crate) fn lessons(project: &Path, events: &[Event]) -> Result<(), HomeError> {
+    let mut commands = BTreeMap::new();
+    let mut lessons = Vec::new();
+    let mut date = None;
+    for event in events {
+        if event.kind == EFFECT_STARTED {
+            let said = event.body["impact"].as_str().and_then(command::told);
+            commands.extend(event.effect.as_ref().map(|effect| effect.0.as_str()).zip(said));
+        }
+        if event.body["traced"]["project"].as_str().map(Path::new) != Some(project) {
+            continue;
+        }
+        let Event { seq, at, kind, effect, body, .. } = event;
+        let line = JournalLine { seq: *seq, at: *at, kind, effect: effect.as_ref(), body };
+        let command = effect.as_ref().and_then(|effect| commands.get(effect.0.as_str()).copied());
+        if let Some(found) = lesson(&line, command) {
+            lessons.push(found);
+            date = Some(at.to_zoned(TimeZone::UTC).date());
+        }
+    }
+    let (Some(date), path) = (date, project.join(LESSONS)) else { return Ok(()) };
+    let known = text(&path)?.unwrap_or_default();
+    match with_lessons(&known, date, &lessons) {
+        Some(text) => write_atomic(&path, text.as_bytes(), FileMode::Shared),
+        None => Ok(()),
+    }
+}
+
+/// The text of a plain file; none where there is none.
+fn text(path: &Path) -> Result<Option<String>, HomeError> {
+    match path.symlink_metadata() {
+        Err(_) => Ok(None),
+        Ok(found) if !found.is_file() => {
+            Err(HomeError::Invalid { what: path.display().to_string(), reason: "it is not a plain file" })
+        }
+        Ok(_) => String::from_utf8(read_capped(path, MAX_FILE)?)
+            .map(Some)
+            .map_err(|_| HomeError::Invalid { what: path.display().to_string(), reason: "it is not UTF-8" }),
+    }
+}

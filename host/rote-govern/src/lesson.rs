@@ -1,0 +1,216 @@
+//! Lessons in a project's `CLAUDE.md`: what went wrong there, once each, for whoever works there next (seed 003).
+//!
+//! Invariants: a lesson is made of rote's own words and of names that were checked or are spelled, since agents read the file as
+//! instructions; only the section of lessons is touched, and what it has of a lesson is not said twice.
+
+use jiff::civil::Date;
+use rote_types::event::{EFFECT_DENIED, EFFECT_FAILED, EFFECT_FINISHED};
+use rote_types::spelled_line;
+
+use crate::audit::JournalLine;
+
+/// The heading of the section.
+const HEADING: &str = "## Lessons";
+/// What stands below it.
+const MADE: &str = "<!-- rote adds a line for each kind of failure; yours stay -->";
+/// Most lessons; the oldest of rote's go.
+const MAX: usize = 200;
+/// Most characters of a name in a lesson.
+const MAX_NAME: usize = 120;
+/// Words of a command that checks something, whatever the program is.
+const CHECKS: [&str; 18] = [
+    "test",
+    "tests",
+    "check",
+    "lint",
+    "clippy",
+    "fmt",
+    "format",
+    "verify",
+    "typecheck",
+    "pytest",
+    "jest",
+    "vitest",
+    "eslint",
+    "tsc",
+    "mypy",
+    "ruff",
+    "audit",
+    "validate",
+];
+
+/// What a failure teaches: a text that is the same whenever the same fails.
+///
+/// `command` is what was run, where the event is the end of a program.
+#[must_use]
+pub fn lesson(event: &JournalLine<'_>, command: Option<&str>) -> Option<String> {
+    let traced = event.body.get("traced")?;
+    let intent = traced["intent"].as_str().map(name);
+    match event.kind {
+        EFFECT_DENIED => {
+            let rule = event.body["rule"].as_str()?;
+            let files = traced["files"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let files: Vec<String> = files.iter().filter_map(|file| file["path"].as_str().map(name)).collect();
+            let what = if files.is_empty() { tool(event)? } else { files.join(", ") };
+            let why = match rule {
+                "SCOPE_VIOLATION" => {
+                    format!("{} does not own {what}", intent.as_deref().unwrap_or("the intent"))
+                }
+                "OWNERSHIP_CONFLICT" => format!("more than one intent in progress owns {what}"),
+                "STALE_FILE" => format!("read {what} again before a change: it was not what had been read"),
+                "PROTECTED_PATH" => format!("nobody changes {what}"),
+                _ => return None,
+            };
+            Some(format!("{why} ({rule})"))
+        }
+        EFFECT_FINISHED | EFFECT_FAILED => {
+            let code = event.body["exit_code"].as_i64().filter(|code| *code != 0)?;
+            let command = command?;
+            let checks = command.split(|c: char| !c.is_alphanumeric()).any(|word| CHECKS.contains(&word));
+            let whose = intent.map(|intent| format!(" for {intent}")).unwrap_or_default();
+            checks.then(|| format!("{} ended with exit code {code}{whose}", name(command)))
+        }
+        _ => None,
+    }
+}
+
+fn tool(event: &JournalLine<'_>) -> Option<String> {
+    Some(name(&format!("{}.{}", event.body["adapter"].as_str()?, event.body["tool"].as_str()?)))
+}
+
+/// A name as code, in one line, of which nothing ends the code.
+fn name(text: &str) -> String {
+    let text: String = spelled_line(text).chars().filter(|c| *c != '`').take(MAX_NAME).collect();
+    format!("`{text}`")
+}
+
+/// Adds lessons to the text of a `CLAUDE.md`; none when it has them all.
+#[must_use]
+pub fn with_lessons(text: &str, date: Date, lessons: &[String]) -> Option<String> {
+    let (before, section, after) = parts(text);
+    let mut lines: Vec<String> = section.lines().map(str::to_owned).collect();
+    let mut new = Vec::new();
+    for lesson in lessons {
+        let is_known = lines.iter().chain(&new).any(|line| said(line) == Some(lesson));
+        if !is_known {
+            new.push(format!("- {date}: {lesson}"));
+        }
+    }
+    if new.is_empty() {
+        return None;
+    }
+    while lines.last().is_some_and(|line| line.trim().is_empty()) {
+        lines.pop();
+    }
+    lines.extend(new);
+    let count = lines.iter().filter(|line| said(line).is_some()).count();
+    let mut surplus = count.saturating_sub(MAX);
+    lines.retain(|line| {
+        let goes = surplus > 0 && said(line).is_some();
+        surplus -= usize::from(goes);
+        !goes
+    });
+    let head = if section.is_empty() { format!("{}{HEADING}\n{MADE}\n", gap(before)) } else { String::new() };
+    let tail = if after.is_empty() { "" } else { "\n" };
+    Some(format!("{before}{head}{}\n{tail}{after}", lines.join("\n")))
+}
+
+/// The lesson of a line of rote's.
+fn said(line: &str) -> Option<&str> {
+    let (date, lesson) = line.strip_prefix("- ")?.split_once(": ")?;
+    date.parse::<Date>().ok().map(|_| lesson)
+}
+
+/// What stands before the section, the section with its heading, and what stands behind it.
+fn parts(text: &str) -> (&str, &str, &str) {
+    let starts = |heading: &dyn Fn(&str) -> bool, from: usize| {
+        let mut at = from;
+        for line in text[from..].split_inclusive('\n') {
+            if heading(line.trim_end()) {
+                return Some(at);
+            }
+            at += line.len();
+        }
+        None
+    };
+    let Some(begin) = starts(&|line| line == HEADING, 0) else { return (text, "", "") };
+    let behind = begin + text[begin..].split_inclusive('\n').next().map_or(0, str::len);
+    let end = starts(&|line| line.starts_with("# ") || line.starts_with("## "), behind).unwrap_or(text.len());
+    (&text[..begin], &text[begin..end], &text[end..])
+}
+
+/// What separates a new section from the text before it.
+fn gap(before: &str) -> &'static str {
+    match before {
+        "" => "",
+        text if text.ends_with("\n\n") => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn of(kind: &str, body: &Value, command: Option<&str>) -> Option<String> {
+        let at = "2026-11-27T08:00:00Z".parse().unwrap();
+        lesson(&JournalLine { seq: 1, at, kind, effect: None, body }, command)
+    }
+
+    #[test]
+    fn a_failure_of_a_check_and_a_refusal_teach_something_and_other_ends_do_not() {
+        let traced = json!({ "project": "/p", "intent": "INT-001", "files": [{ "path": "src/gen/`x`\n.rs" }] });
+        let denied = |rule: &str| json!({ "adapter": "fs", "tool": "edit_file", "rule": rule, "traced": traced });
+        let said = of(EFFECT_DENIED, &denied("SCOPE_VIOLATION"), None).unwrap();
+        assert_eq!(said, r"`INT-001` does not own `src/gen/x\n.rs` (SCOPE_VIOLATION)");
+        assert!(of(EFFECT_DENIED, &denied("STALE_FILE"), None).unwrap().starts_with("read `src"));
+        assert_eq!(of(EFFECT_DENIED, &denied("deny_list"), None), None);
+        let ended = |code: i64| json!({ "adapter": "shell", "tool": "execute_command", "exit_code": code, "traced": { "project": "/p" } });
+        let said = of(EFFECT_FINISHED, &ended(101), Some("cargo test --quiet")).unwrap();
+        assert_eq!(said, "`cargo test --quiet` ended with exit code 101");
+        assert_eq!(of(EFFECT_FINISHED, &ended(0), Some("cargo test")), None);
+        assert_eq!(of(EFFECT_FINISHED, &ended(1), Some("grep latest notes")), None);
+        assert_eq!(of(EFFECT_FINISHED, &json!({ "exit_code": 1 }), Some("cargo test")), None, "in no project");
+    }
+
+    #[test]
+    fn a_lesson_is_said_once_and_the_rest_of_the_file_stays() {
+        let date = "2026-11-27".parse().unwrap();
+        let one = ["`INT-001` does not own `a` (SCOPE_VIOLATION)".to_owned()];
+        let first = with_lessons("", date, &one).unwrap();
+        assert_eq!(first, format!("{HEADING}\n{MADE}\n- 2026-11-27: {}\n", one[0]));
+        assert_eq!(with_lessons(&first, "2026-12-01".parse().unwrap(), &one), None);
+        let own = "# Shop\n\nRun the tests.";
+        let added = with_lessons(own, date, &one).unwrap();
+        assert_eq!(added, format!("{own}\n\n{first}"));
+        let around = "# Shop\n\n## Lessons\nmine\n\n## Style\nshort\n";
+        let added = with_lessons(around, date, &one).unwrap();
+        assert_eq!(added, format!("# Shop\n\n## Lessons\nmine\n- 2026-11-27: {}\n\n## Style\nshort\n", one[0]));
+    }
+
+    #[test]
+    fn the_oldest_of_too_many_go_and_what_a_person_wrote_stays() {
+        let date = "2026-11-27".parse().unwrap();
+        let lessons: Vec<String> =
+            (0..MAX + 5).map(|number| format!("nobody changes `{number}` (PROTECTED_PATH)")).collect();
+        let text = with_lessons("## Lessons\n- mine: keep\n", date, &lessons).unwrap();
+        assert!(text.contains("- mine: keep") && !text.contains("`4`") && text.contains("`5`"));
+        assert_eq!(text.lines().filter(|line| said(line).is_some()).count(), MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_file_has_stays_and_a_second_time_adds_nothing(text in "(# [a-z]{0,3}\n|## Lessons\n|## b\n|- x\n|\n|é){0,9}") {
+            let (date, lessons) = ("2026-11-27".parse().unwrap(), ["nobody changes `a` (PROTECTED_PATH)".to_owned()]);
+            let added = with_lessons(&text, date, &lessons).unwrap();
+            for line in text.lines().filter(|line| !line.trim().is_empty()) {
+                prop_assert!(added.lines().any(|kept| kept == line), "{:?} of {:?} in {:?}", line, text, added);
+            }
+            prop_assert_eq!(with_lessons(&added, date, &lessons), None);
+        }
+    }
+}
