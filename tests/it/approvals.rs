@@ -214,20 +214,30 @@ fn whoever_writes_the_files_gets_no_call_for_it() {
     database()
         .execute("UPDATE approval_envelopes SET envelope_id = ?1 WHERE envelope_id = ?2", [&id, renamed])
         .unwrap();
-    let journal = rusqlite::Connection::open(signing.0.home().join("chronicle/journal.db")).unwrap();
-    let trigger = "SELECT sql FROM sqlite_schema WHERE name = 'events_are_not_updated'";
-    let trigger: String = journal.query_row(trigger, [], |row| row.get(0)).unwrap();
-    let rename = |from: &str, to: &str| {
-        let update = format!(
-            "DROP TRIGGER events_are_not_updated; UPDATE events SET kind = '{to}' WHERE kind = '{from}'; {trigger}"
-        );
-        journal.execute_batch(&update).unwrap();
-    };
+    let rename = renaming(&signing);
     rename("approval.consumed", "approval.hidden");
     let run = signing.0.rote(&confirmed(&id));
     assert_eq!(run.code, 5, "{run}");
     rename("approval.hidden", "approval.consumed");
-    // So is a journal that is made to forget the key: no token counts, and nothing is begun anew.
+    assert_eq!(api.received().len(), before + 1);
+}
+
+/// A row of the journal that is made another.
+fn renaming(signing: &Signing) -> impl Fn(&str, &str) {
+    let journal = rusqlite::Connection::open(signing.0.home().join("chronicle/journal.db")).unwrap();
+    let trigger = "SELECT sql FROM sqlite_schema WHERE name = 'events_are_not_updated'";
+    let trigger: String = journal.query_row(trigger, [], |row| row.get(0)).unwrap();
+    move |from, to| {
+        let update = format!("UPDATE events SET kind = '{to}' WHERE kind = '{from}'");
+        journal.execute_batch(&format!("DROP TRIGGER events_are_not_updated; {update}; {trigger}")).unwrap();
+    }
+}
+
+/// A journal that is made to forget the key: no token counts, and nothing is begun anew.
+#[test]
+fn a_journal_that_forgets_the_key_gives_nothing_back() {
+    let (signing, api) = deleting();
+    let (before, rename) = (api.received().len(), renaming(&signing));
     rename("approval.key_enrolled", "approval.hidden");
     let run = signing.0.rote(&REMOVE);
     assert!(run.code == 6 && run.stderr.contains("nobody enrolled"), "{run}");
@@ -240,7 +250,33 @@ fn whoever_writes_the_files_gets_no_call_for_it() {
     fs::rename(signing.0.work().join("aside"), &keys).unwrap();
     rename("approval.hidden", "approval.key_enrolled");
     assert_eq!(signing.0.rote(&["audit", "verify"]).code, 0);
-    assert_eq!(api.received().len(), before + 1);
+    assert_eq!(api.received().len(), before);
+}
+
+/// A request of which every digest is made to fit other words: the journal has what was asked for.
+#[test]
+fn a_request_that_is_hashed_anew_is_not_the_one_that_was_asked_for() {
+    let (signing, _api) = deleting();
+    let id = signing.asks(&REMOVE);
+    let database = || rusqlite::Connection::open(signing.0.home().join("approvals.sqlite")).unwrap();
+    let told =
+        database().query_row("SELECT about_json FROM approval_envelopes", [], |row| row.get::<_, String>(0)).unwrap();
+    let columns = "SELECT scope_json, tool_calls_json, plan_hash FROM approval_envelopes";
+    let row =
+        |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?));
+    let (scope, calls, hash) = database().query_row(columns, [], row).unwrap();
+    let forged_told = told.replace("deletes", "reads");
+    let digest = |text: &str| rote_types::sha256(text.as_bytes()).hex();
+    let forged_scope = scope.replace(&digest(&told), &digest(&forged_told));
+    let forged_hash = digest(&format!(r#"{{"scope":{forged_scope},"tool_calls":{calls}}}"#));
+    assert_eq!(hash, digest(&format!(r#"{{"scope":{scope},"tool_calls":{calls}}}"#)));
+    let write = "UPDATE approval_envelopes SET about_json = ?1, scope_json = ?2, plan_hash = ?3";
+    database().execute(write, [&forged_told, &forged_scope, &forged_hash]).unwrap();
+    let shown = signing.0.rote(&["approve", "show", &id]).stdout;
+    assert!(shown.contains("what is stored of it was changed") && !shown.contains("reads"), "{shown}");
+    let run = signing.with_passphrase(&["approve", "allow", &id, "--plan", &forged_hash[..16]], PASSPHRASE);
+    assert_eq!(run.code, 10, "{run}");
+    assert_ne!(signing.asks(&REMOVE), id, "whoever asks again is asked about what is true");
 }
 
 /// What a person is shown is what is signed, whatever stands in the database a moment later.
@@ -671,7 +707,7 @@ fn killed_anywhere_an_approval_is_good_for_one_call() {
         match (again.code, sent) {
             (0, 0) => unused += 1,
             (5, 0) => {
-                assert!(again.stderr.contains("not started"), "{context}: {again}");
+                assert!(again.stderr.contains("the journal has no start"), "{context}: {again}");
                 lost += 1;
             }
             (_, 1) => made += 1,
@@ -689,9 +725,15 @@ fn killed_anywhere_an_approval_is_good_for_one_call() {
 
 #[test]
 fn a_request_as_a_person_sees_it() {
-    let (signing, _api) = deleting();
+    let (signing, api) = deleting();
     let id = signing.asks(&REMOVE);
-    let shown = signing.0.rote(&["approve", "show", &id]).stdout.trim_end().replace(&id, "ap_1");
+    let shown = signing
+        .0
+        .rote(&["approve", "show", &id])
+        .stdout
+        .trim_end()
+        .replace(&id, "ap_1")
+        .replace(&api.url(), "http://api");
     let until = shown.lines().find(|line| line.starts_with("  until")).unwrap().to_owned();
     let plan = shown.lines().find(|line| line.starts_with("  plan")).unwrap().to_owned();
     let adapter = shown.lines().find(|line| line.starts_with("  adapter")).unwrap().to_owned();
@@ -699,7 +741,7 @@ fn a_request_as_a_person_sees_it() {
         shown.replace(&until, "  until: …").replace(&plan, "  plan: …").replace(&adapter, "  adapter: things …");
     expect![[r#"
         ap_1  waiting  deletes `/things/{id}` with `id` = "7"
-          sends DELETE http://127.0.0.1:46567/things/7
+          sends DELETE http://api/things/7
           things/remove
             {
               "id": "7"

@@ -177,3 +177,14 @@ fn a_check_that_fails_is_a_lesson() {
     assert_eq!(said.len(), 1, "{lessons}");
     assert!(said[0].ends_with("`sh check.sh` ended with exit code 3 for `INT-001`"), "{lessons}");
 }
+
+/// An answer says when it is not all that was printed.
+#[test]
+fn what_is_cut_is_called_cut() {
+    let shell = Shell::trusted();
+    for (bytes, cut) in [("65536", false), ("65537", true), ("200000", true), ("400000", true)] {
+        let run = shell.run(&format!("head -c {bytes} /dev/zero"), &[]);
+        assert_eq!(run.code, 0, "{run}");
+        assert_eq!(shell.last()["truncated"], cut, "{bytes}");
+    }
+}

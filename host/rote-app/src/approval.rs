@@ -26,8 +26,8 @@ const POLICY: &str = "policy";
 const AGENT: &str = "rote";
 /// How long one waits for another process that makes or changes the key.
 const KEY_WAIT: Duration = Duration::from_secs(10);
-/// How many of the last events are looked at for the latest time.
-const LAST: usize = 64;
+/// What is said of a request that is not as it was asked for.
+const CHANGED: &str = "what is stored of it was changed";
 /// Most bytes of the signed end of a journal; it has about 400.
 const MAX_HEAD: u64 = 4 << 10;
 
@@ -134,7 +134,7 @@ impl ApprovalView {
         let about = if envelope.is_whole() {
             envelope.about.clone()
         } else {
-            About { title: "what is stored of it was changed".to_owned(), ..About::default() }
+            About { title: CHANGED.to_owned(), ..About::default() }
         };
         Self {
             approval_id: envelope.id.to_string(),
@@ -156,6 +156,12 @@ impl ApprovalView {
         }
     }
 
+    /// The same with other words about it.
+    fn told(self, about: About) -> Self {
+        let About { title, request, why, before, command } = about;
+        Self { title, request, why, before, command, ..self }
+    }
+
     /// The first digits of the plan's hash, by which a person tells that two views are of the same.
     #[must_use]
     pub fn prefix(&self) -> &str {
@@ -173,9 +179,24 @@ impl Host {
         Ok(self.enrolment()?.ok_or(ApprovalError::NoKey)?)
     }
 
-    /// The time that approvals are held against: a clock that was set back does not make one good again.
-    fn approval_time(&self) -> Result<Timestamp, AppError> {
-        Ok(self.now().max(self.journal()?.latest(LAST)?.unwrap_or(Timestamp::UNIX_EPOCH)))
+    /// The time that an approval is held against: the latest since it was asked for. A clock that was set back does not make one
+    /// good again.
+    fn approval_time(&self, id: ApprovalId) -> Result<Timestamp, AppError> {
+        let history = self.journal()?.approval_history(&id.to_string())?;
+        Ok(self.now().max(history.latest.unwrap_or(Timestamp::UNIX_EPOCH)))
+    }
+
+    /// A request for a person's eyes: as it was asked for, as the journal has it, or with a word that it is not.
+    fn seen(&self, envelope: &Envelope) -> Result<ApprovalView, AppError> {
+        let mut view = ApprovalView::of(envelope, self.now());
+        if matches!(view.state, Decided::Waiting | Decided::Allowed) {
+            let history = self.journal()?.approval_history(&view.approval_id)?;
+            if history.plan_hash.as_ref() != Some(&view.plan_hash) || history.used.is_some() {
+                let changed = About { title: CHANGED.to_owned(), ..About::default() };
+                view = ApprovalView { state: Decided::Ended, ..view.told(changed) };
+            }
+        }
+        Ok(view)
     }
 
     fn unlock(&self, enrolment: &Enrolment, passphrase: &SecretString) -> Result<Unlocked, AppError> {
@@ -269,8 +290,17 @@ impl Session {
     pub fn approvals(&self, all: bool) -> Result<Vec<ApprovalView>, AppError> {
         let now = self.host.now();
         let views = Approvals::open(self.host.home()?)?.list()?;
-        let views = views.iter().map(|envelope| ApprovalView::of(envelope, now));
-        Ok(views.filter(|one| all || matches!(one.state, Decided::Waiting | Decided::Allowed)).collect())
+        let mut seen = Vec::new();
+        for envelope in &views {
+            let view = ApprovalView::of(envelope, now);
+            let is_open = matches!(view.state, Decided::Waiting | Decided::Allowed);
+            if is_open {
+                seen.push(self.host.seen(envelope)?);
+            } else if all {
+                seen.push(view);
+            }
+        }
+        Ok(seen)
     }
 
     /// Returns a request.
@@ -278,8 +308,7 @@ impl Session {
     /// # Errors
     /// `NotFound` when there is none, Usage for what is not the name of one.
     pub fn approval(&self, id: &str) -> Result<ApprovalView, AppError> {
-        let envelope = Approvals::open(self.host.home()?)?.get(named(id)?)?;
-        Ok(ApprovalView::of(&envelope, self.host.now()))
+        self.host.seen(&Approvals::open(self.host.home()?)?.get(named(id)?)?)
     }
 
     /// Signs that requests are allowed: all of them, or none where one cannot be.
@@ -292,7 +321,7 @@ impl Session {
         let mut ids = Vec::new();
         for view in shown {
             let id = named(&view.approval_id)?;
-            let one = ApprovalView::of(&approvals.get(id)?, self.host.now());
+            let one = self.host.seen(&approvals.get(id)?)?;
             if one.state != Decided::Waiting {
                 let message = format!("`{id}` is {}", state_word(one.state));
                 return Err(AppError::new(ErrorKind::Conflict, message).with_hint(command("rote approve ls")));
@@ -312,7 +341,7 @@ impl Session {
     ) -> Result<ApprovalView, AppError> {
         let calls = approvals.get(id)?.tool_calls.as_array().map_or(0, Vec::len);
         let said = Said { plan_hash, approved: &vec![true; calls], by: self.user(), denial: None };
-        let envelope = approvals.sign(id, said, key, self.host.approval_time()?)?;
+        let envelope = approvals.sign(id, said, key, self.host.approval_time(id)?)?;
         let body = json!({
             "approval": id.to_string(), "approved": true, "by": self.user(), "plan_hash": envelope.plan_hash,
             "key_id": key.id,
@@ -371,7 +400,10 @@ impl Session {
 
     /// A signed end of the journal, if an enrolled key signed it and the journal has the event that it names.
     pub(crate) fn kept_anchor(&self, bytes: &[u8]) -> Result<SignedHead, AppError> {
-        let head: SignedHead = serde_json::from_slice(bytes).map_err(|error| {
+        // What `--json` printed is one too.
+        let text: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        let text = text.get("data").cloned().unwrap_or(text);
+        let head: SignedHead = serde_json::from_value(text).map_err(|error| {
             let message = format!("it is not a signed end of a journal: {error}");
             AppError::new(ErrorKind::Usage, message).with_hint(command("rote audit anchor").note("prints one"))
         })?;
@@ -415,16 +447,16 @@ impl Session {
         &self,
         change: Change,
         (object, unseen): (&Value, &str),
-    ) -> Result<Option<(ApprovalId, Timestamp)>, AppError> {
+    ) -> Result<Option<ApprovalId>, AppError> {
         let Some(enrolment) = self.host.enrolment()? else { return Ok(None) };
-        let (home, now) = (self.host.home()?, self.host.approval_time()?);
+        let (home, now) = (self.host.home()?, self.host.now());
         let plan = plan_of(home.root().to_string_lossy().into_owned(), change, (object, unseen));
         let approvals = Approvals::open(home)?;
         let mut refused = None;
         for text in &self.config.approvals {
             let id = named(text)?;
-            match approvals.consume(id, &enrolment, &plan, None, now)? {
-                Ok(used) if used.decisions.iter().all(|one| one.approved) => return Ok(Some((id, used.issued_at))),
+            match approvals.consume(id, &enrolment, &plan, None, self.host.approval_time(id)?)? {
+                Ok(decided) if decided.iter().all(|one| one.approved) => return Ok(Some(id)),
                 Ok(_) => return Err(AppError::new(ErrorKind::Denied, Problem::Denied(None).to_string())),
                 Err(Problem::Drift(_)) if self.config.approvals.len() > 1 => {}
                 Err(problem @ Problem::Denied(_)) => return Err(AppError::new(ErrorKind::Denied, problem.to_string())),
@@ -432,8 +464,10 @@ impl Session {
             }
         }
         let about = About { title: title_of(change, &plan), ..About::default() };
-        let asked = Asked { plan: &plan, kind: Kind::Change, about: &about, command: &|_| None };
-        let envelope = approvals.request(&asked, &enrolment.active, now, &**self.host.entropy())?;
+        let journal = self.host.journal()?;
+        let is_used = |id: ApprovalId| Ok(journal.approval_history(&id.to_string())?.used.is_some());
+        let asked = Asked { plan: &plan, kind: Kind::Change, about: &about, command: &|_| None, is_used: &is_used };
+        let envelope = approvals.request(&asked, &enrolment.active, self.host.now(), &**self.host.entropy())?;
         let view = ApprovalView::of(&envelope, now);
         let wanted = json!({ "approval": view.approval_id, "change": change.kind(), "plan_hash": view.plan_hash });
         let event = NewEvent { kind: event::APPROVAL_REQUESTED, effect: None, body: wanted };
@@ -443,9 +477,10 @@ impl Session {
         {
             let unlocked = self.host.unlock(&enrolment, &passphrase)?;
             self.sign(&approvals, (envelope.id, &view.plan_hash), &unlocked)?;
-            let used = approvals.consume(envelope.id, &enrolment, &plan, None, self.host.approval_time()?)?;
-            let used = used.map_err(|problem| AppError::new(ErrorKind::Conflict, problem.to_string()))?;
-            return Ok(Some((envelope.id, used.issued_at)));
+            let used =
+                approvals.consume(envelope.id, &enrolment, &plan, None, self.host.approval_time(envelope.id)?)?;
+            used.map_err(|problem| AppError::new(ErrorKind::Conflict, problem.to_string()))?;
+            return Ok(Some(envelope.id));
         }
         Err(unsigned(&view, refused))
     }

@@ -4,7 +4,6 @@
 //! change, never a change without an event; a change that failed after its event is followed by `change.failed`; no
 //! value of a credential is in either.
 
-use jiff::Timestamp;
 use rote_approval::ApprovalId;
 use rote_gate::project_approvals;
 use rote_govern::audit::Word;
@@ -143,7 +142,7 @@ impl Host {
         &self,
         word: &Word,
         change: Change,
-        (object, approval): (Value, Option<(ApprovalId, Timestamp)>),
+        (object, approval): (Value, Option<ApprovalId>),
         make: impl FnOnce() -> Result<T, AppError>,
     ) -> Result<T, AppError> {
         let number = self.announce(word, change, (object, approval))?;
@@ -155,7 +154,7 @@ impl Host {
         &self,
         word: &Word,
         change: Change,
-        (object, approval): (Value, Option<(ApprovalId, Timestamp)>),
+        (object, approval): (Value, Option<ApprovalId>),
     ) -> Result<u64, AppError> {
         if change.keeps_words() {
             self.refuse_secrets(&object)?;
@@ -171,13 +170,13 @@ impl Host {
                 let event = NewEvent { kind: change.kind(), effect: None, body: Value::Object(body) };
                 journal.append(now, Durability::Disk, &[event])?
             }
-            Some((id, issued)) => {
+            Some(id) => {
                 let id = id.to_string();
                 body.insert("approval".to_owned(), json!(id));
                 let used = json!({ "approval": id, "change": change.kind() });
                 let used = NewEvent { kind: event::APPROVAL_CONSUMED, effect: None, body: used };
                 let event = NewEvent { kind: change.kind(), effect: None, body: Value::Object(body) };
-                let appended = journal.append_approved(now, (&id, issued), &[event, used])?;
+                let appended = journal.append_approved(now, &id, &[event, used])?;
                 let appended =
                     appended.map_err(|at| AppError::new(ErrorKind::Conflict, format!("`{id}` was used at {at}")))?;
                 project_approvals(self.home()?, &journal);

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
-use rote_home::{Creation, Home, open_database, write_to};
+use rote_home::{Creation, Home, HomeError, open_database, write_to};
 use rote_types::{Entropy, sha256};
 use rusqlite::Connection;
 
@@ -37,16 +37,8 @@ pub struct Asked<'a> {
     pub about: &'a About,
     /// The command that goes on with the approval of a name.
     pub command: &'a dyn Fn(ApprovalId) -> Option<String>,
-}
-
-/// An approval that was used up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Used {
-    /// What was decided of each call.
-    pub decisions: Vec<Decision>,
-    /// When it was asked for, as it was checked: whoever asks the journal whether it was used before needs this one, and not what the
-    /// database says a moment later.
-    pub issued_at: Timestamp,
+    /// Whether the journal has one as used, whatever the database says.
+    pub is_used: &'a dyn Fn(ApprovalId) -> Result<bool, HomeError>,
 }
 
 /// What a person says of a request.
@@ -96,6 +88,14 @@ impl Approvals {
         entropy: &dyn Entropy,
     ) -> Result<Envelope, ApprovalError> {
         let binding = asked.plan.binding().hex();
+        let waiting = "WHERE binding = ?1 AND state = 'pending'";
+        let used = select(&self.connection, waiting, [&binding]).map_err(self.failed("read"))?;
+        let used = used.into_iter().filter_map(|one| match (asked.is_used)(one.id) {
+            Ok(false) => None,
+            Ok(true) => Some(Ok(one.id)),
+            Err(error) => Some(Err(error)),
+        });
+        let used: Vec<ApprovalId> = used.collect::<Result<_, _>>()?;
         self.in_transaction(|connection| {
             let waiting: Vec<Envelope> = select(connection, "WHERE state = 'pending'", ())?;
             // The second at which it was made may be over, and with it the request.
@@ -104,7 +104,11 @@ impl Approvals {
             let same = "SELECT envelope_id FROM approval_envelopes WHERE binding = ?1 AND state = 'pending'";
             let same: Vec<String> =
                 connection.prepare_cached(same)?.query_map([&binding], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            if let Some(found) = open.iter().find(|one| same.contains(&one.id.to_string()) && one.is_whole()) {
+            // Only one that is as it would be asked for now is asked for again: the journal is told of it.
+            let is_same = |one: &&&Envelope| {
+                same.contains(&one.id.to_string()) && one.is_as_asked(asked.about, LIFETIME) && !used.contains(&one.id)
+            };
+            if let Some(found) = open.iter().find(is_same) {
                 return Ok(Some((*found).clone()));
             }
             if open.len() >= MAX_PENDING {
@@ -228,7 +232,7 @@ impl Approvals {
         live: &Plan,
         decisions: Option<&[Decision]>,
         now: Timestamp,
-    ) -> Result<Result<Used, Problem>, ApprovalError> {
+    ) -> Result<Result<Vec<Decision>, Problem>, ApprovalError> {
         let Some(envelope) = find(&self.connection, id).map_err(self.failed("read"))? else {
             return Ok(Err(Problem::UnknownNonce));
         };
@@ -249,7 +253,7 @@ impl Approvals {
             )
             .map_err(self.failed("write to"))?;
         Ok(if changed == 1 {
-            Ok(Used { decisions: decided, issued_at: envelope.issued_at })
+            Ok(decided)
         } else {
             Err(self.get(id)?.pending(now).err().unwrap_or(Problem::Consumed(None)))
         })

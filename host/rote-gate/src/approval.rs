@@ -18,9 +18,6 @@ use crate::{GateError, GateParts, Pinned};
 /// The program that does what is approved.
 const AGENT: &str = "rote";
 
-/// How many of the last events are looked at for the latest time.
-const LAST: usize = 64;
-
 /// How a call gets its word.
 pub(crate) struct Asking<'a> {
     parts: &'a GateParts,
@@ -80,7 +77,7 @@ impl Signing {
                 continue;
             };
             match self.consume(parts, &approvals, id)? {
-                Ok(issued) => match entry.start_approved(parts, (id, issued))? {
+                Ok(()) => match entry.start_approved(parts, id)? {
                     None => return Ok(Confirmed::Started),
                     Some(at) => refusals.push(Problem::Consumed(Some(at)).to_string()),
                 },
@@ -95,15 +92,16 @@ impl Signing {
         Ok(Confirmed::Refused(refusals.into_iter().next()))
     }
 
-    /// Uses an approval up for exactly this call; returns when it was asked for.
+    /// Uses an approval up for exactly this call.
     fn consume(
         &self,
         parts: &GateParts,
         approvals: &Approvals,
         id: ApprovalId,
-    ) -> Result<Result<Timestamp, Problem>, GateError> {
-        match approvals.consume(id, &self.enrolment, &self.plan, None, time(parts)?)? {
-            Ok(used) if used.decisions.iter().all(|one| one.approved) => Ok(Ok(used.issued_at)),
+    ) -> Result<Result<(), Problem>, GateError> {
+        let now = parts.clock.now().max(latest(parts, id)?);
+        match approvals.consume(id, &self.enrolment, &self.plan, None, now)? {
+            Ok(decided) if decided.iter().all(|one| one.approved) => Ok(Ok(())),
             // It has been used up all the same: a person answered.
             Ok(_) => Err(denied(&Problem::Denied(approvals.get(id)?.denial))),
             Err(problem @ Problem::Denied(_)) => Err(denied(&problem)),
@@ -137,9 +135,10 @@ impl Signing {
         let problem = Problem::Consumed(used.as_ref().and_then(|used| used.consumed_at));
         about.before = unstarted(parts, &used, &problem)?;
         let command = |id: ApprovalId| command(&id.to_string());
-        let asked = Asked { plan: &self.plan, kind: Kind::Call, about: &about, command: &command };
-        let envelope = approvals.request(&asked, &self.enrolment.active, time(parts)?, &*parts.entropy)?;
-        entry.ask_signature(parts, envelope.id)?;
+        let is_used = |id: ApprovalId| Ok(parts.journal.approval_history(&id.to_string())?.used.is_some());
+        let asked = Asked { plan: &self.plan, kind: Kind::Call, about: &about, command: &command, is_used: &is_used };
+        let envelope = approvals.request(&asked, &self.enrolment.active, parts.clock.now(), &*parts.entropy)?;
+        entry.ask_signature(parts, &envelope)?;
         let plan = Some(envelope.prefix().to_owned());
         Ok(Minted { token: envelope.id.to_string(), expires: envelope.expires_at, plan })
     }
@@ -148,13 +147,13 @@ impl Signing {
 /// What is said of an approval that was used up for a call of which the journal has no start: somebody stopped rote between the two.
 fn unstarted(parts: &GateParts, used: &Option<Envelope>, problem: &Problem) -> Result<Option<String>, GateError> {
     let (Some(used), Problem::Consumed(_)) = (used, problem) else { return Ok(None) };
-    let is_known = parts.journal.approval_used(&used.id.to_string(), used.issued_at)?.is_some();
-    Ok((!is_known).then(|| format!("`{}` was used up for this call, which was not started", used.id)))
+    let is_known = parts.journal.approval_history(&used.id.to_string())?.used.is_some();
+    Ok((!is_known).then(|| format!("`{}` was used up for this call, of which the journal has no start", used.id)))
 }
 
-/// The time that approvals are held against: a clock that was set back does not make one good again.
-fn time(parts: &GateParts) -> Result<Timestamp, GateError> {
-    Ok(parts.clock.now().max(parts.journal.latest(LAST)?.unwrap_or(Timestamp::UNIX_EPOCH)))
+/// The latest time since a request, whatever the clock said: one that was set back does not make an approval good again.
+fn latest(parts: &GateParts, id: ApprovalId) -> Result<Timestamp, GateError> {
+    Ok(parts.journal.approval_history(&id.to_string())?.latest.unwrap_or(Timestamp::UNIX_EPOCH))
 }
 
 fn denied(problem: &Problem) -> GateError {

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rote_approval::ApprovalId;
+use rote_approval::{ApprovalId, Envelope};
 use rote_govern::audit::{Decision, EffectOutcome, EffectRecord, TaskOutcome, TaskRecord, is_guarded};
 use rote_govern::idempotency::without_key;
 use rote_govern::{CONFIRM_LIFETIME, Redactor, args_digest, confirm_token, token_hash};
@@ -240,6 +240,8 @@ fn record_of_call(case: &Case<'_>, invocation: &Invocation, response: ResponseId
         dry_run: invocation.dry_run,
         flow: invocation.flow.as_ref().map(|flow| flow.name.clone()),
         approval: None,
+        plan_hash: None,
+        token_hash: None,
         intent: invocation.mandate.intent().map(str::to_owned),
         traced: trace::of_call(invocation, case.effect.as_ref()),
         workspace: invocation.workspace.identity().clone(),
@@ -317,13 +319,9 @@ impl Entry<'_> {
         Ok(Confirmed::Refused(telling(&refusals, matches!(word.scope, ConfirmScope::Flow(_)))))
     }
 
-    /// Writes that the effect is about to happen, and that a signed approval, which was asked for then, is used up for it. Where
+    /// Writes that the effect is about to happen, and that a signed approval is used up for it. Where
     /// the journal has it as used, that time is returned, and nothing is written.
-    pub(crate) fn start_approved(
-        &self,
-        parts: &GateParts,
-        (id, issued): (ApprovalId, Timestamp),
-    ) -> Result<Option<Timestamp>, GateError> {
+    pub(crate) fn start_approved(&self, parts: &GateParts, id: ApprovalId) -> Result<Option<Timestamp>, GateError> {
         let mut approved = self.clone();
         let Some((_, record)) = approved.call_mut() else { return Ok(None) };
         let (id, now) = (id.to_string(), parts.clock.now());
@@ -332,7 +330,7 @@ impl Entry<'_> {
         let used = json!({ "adapter": record.adapter, "tool": record.tool, "approval": id });
         let used = NewEvent { kind: APPROVAL_CONSUMED, effect: Some(self.effect.clone()), body: used };
         let append = || -> Result<(Option<Timestamp>, Vec<Event>), GateError> {
-            match parts.journal.append_approved(now, (&id, issued), &[used, approved.event(EFFECT_STARTED)])? {
+            match parts.journal.append_approved(now, &id, &[used, approved.event(EFFECT_STARTED)])? {
                 Ok(events) => Ok((None, events)),
                 Err(at) => Ok((Some(at), Vec::new())),
             }
@@ -343,11 +341,12 @@ impl Entry<'_> {
     }
 
     /// Writes that a person's signature is wanted for exactly this call.
-    pub(crate) fn ask_signature(&self, parts: &GateParts, id: ApprovalId) -> Result<(), GateError> {
+    pub(crate) fn ask_signature(&self, parts: &GateParts, asked: &Envelope) -> Result<(), GateError> {
         let mut waiting = self.clone();
         if let Some((_, record)) = waiting.call_mut() {
             record.decision = Decision::Confirm;
-            record.approval = Some(id.to_string());
+            record.approval = Some(asked.id.to_string());
+            record.plan_hash = Some(asked.plan_hash.clone());
         }
         waiting.note(parts, APPROVAL_REQUESTED)?;
         project_approvals(&parts.home, &parts.journal);
@@ -371,6 +370,9 @@ impl Entry<'_> {
             .checked_add(CONFIRM_LIFETIME)
             .map_err(|error| GateError::Setup { what: "the clock", message: error.to_string() })?;
         parts.journal.put_token(&NewToken { hash, binding, created_at, expires_at })?;
+        if let Some((_, record)) = waiting.call_mut() {
+            record.token_hash = Some(hash);
+        }
         waiting.note(parts, APPROVAL_REQUESTED)?;
         project_tokens(parts, &adapter);
         project_approvals(&parts.home, &parts.journal);

@@ -25,12 +25,12 @@ const LESSONS: &str = "CLAUDE.md";
 /// Most bytes of a trace of which a map is made, and of each of the other files.
 const MAX_TRACE: u64 = 16 << 20;
 const MAX_FILE: u64 = 1 << 20;
-/// What a line of a trace has that changes the map.
-const EVOLVES: &str = r#""mutation_class":"INTENT_EVOLUTION""#;
+/// What the line of a write has that was done, which may change the map.
+const DONE: &str = r#""outcome":"finished""#;
 
-/// Whether a line of a trace changes the map.
-pub(crate) fn evolves(line: &str) -> bool {
-    line.contains(EVOLVES)
+/// Whether a line of a trace may change the map.
+pub(crate) fn may_change(line: &str) -> bool {
+    line.contains(DONE)
 }
 
 /// Makes the map again from the trace. One that somebody else wrote stays.
@@ -70,7 +70,9 @@ pub(crate) fn lessons(project: &Path, events: &[Event]) -> Result<(), HomeError>
     }
     let (Some(date), path) = (date, project.join(LESSONS)) else { return Ok(()) };
     let known = text(&path)?.unwrap_or_default();
-    match with_lessons(&known, date, &lessons) {
+    // A person who does not want it written to says so by its mode.
+    let is_open = path.metadata().map_or(true, |found| !found.permissions().readonly());
+    match with_lessons(&known, date, &lessons).filter(|_| is_open) {
         Some(text) => write_atomic(&path, text.as_bytes(), FileMode::Shared),
         None => Ok(()),
     }

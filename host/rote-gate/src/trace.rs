@@ -132,18 +132,18 @@ pub(crate) fn catch_up(home: &Home, journal: &Journal, project: &str) -> Result<
             return put_end(&kept, newest, &path);
         }
     };
-    let (mut next, mut evolves) = (from + 1, false);
+    let (mut next, mut changes) = (from + 1, false);
     loop {
         let events = journal.read(next, PAGE)?;
         let Some(last) = events.last() else { break };
         next = last.seq + 1;
         for one in own(&events, Some(project)) {
             append_line(&path, &one.line, FileMode::Shared)?;
-            evolves |= project_notes::evolves(&one.line);
+            changes |= project_notes::may_change(&one.line);
         }
         note(project_notes::lessons(Path::new(project), &events));
     }
-    if evolves {
+    if changes {
         note(project_notes::map(Path::new(project), &path));
     }
     put_end(&kept, next - 1, &path)

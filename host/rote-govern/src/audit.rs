@@ -63,6 +63,12 @@ pub struct EffectRecord {
     /// The name of the request for a signature, where one is wanted or was given for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<String>,
+    /// The hash of what is to be signed, in hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_hash: Option<String>,
+    /// The hash of the confirm token that is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_hash: Option<Sha256Digest>,
     /// The id of the intent that a write is made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
@@ -421,6 +427,8 @@ mod tests {
             impact: "creates or acts on `/issues`".into(),
             dry_run: false,
             approval: None,
+            plan_hash: None,
+            token_hash: None,
             intent: None,
             traced: None,
             flow: Some("triage".parse().unwrap()),

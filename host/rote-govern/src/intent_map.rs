@@ -17,6 +17,8 @@ pub const MADE: &str = "<!-- made from agent_trace.jsonl; what else is written h
 const MAX_ROWS: usize = 1_000;
 /// Most ranges that a row tells.
 const MAX_RANGES: usize = 8;
+/// Most characters of a cell.
+const MAX_CELL: usize = 200;
 /// Digits of a digest and of a commit that a row tells.
 const DIGITS: usize = 12;
 
@@ -74,16 +76,25 @@ pub fn intent_map(trace: &str, names: &BTreeMap<String, String>) -> String {
     for line in trace.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
         let evolves =
             line.mutation_class == Some(MutationClass::IntentEvolution) && line.metadata.rote.outcome == "finished";
-        let Some(intent) = line.intent_id.as_ref().filter(|_| evolves) else { continue };
+        let is_done = line.metadata.rote.outcome == "finished";
+        let Some(intent) = line.intent_id.as_ref().filter(|id| is_done && is_id(id)) else { continue };
         let rows = intents.entry(intent.clone()).or_default();
-        for file in &line.files {
+        // What was moved stands where it is now, whatever the move is called.
+        let gone: Vec<&str> =
+            line.files.iter().filter(|file| file.content_hash.is_none()).map(|file| file.path.as_str()).collect();
+        let moves = !evolves && rows.iter().any(|(path, _)| gone.contains(&path.as_str()));
+        if !(evolves || moves) {
+            continue;
+        }
+        rows.retain(|(path, _)| evolves || !gone.contains(&path.as_str()));
+        for file in line.files.iter().filter(|file| evolves || file.content_hash.is_some()) {
             // As it was left last, behind what was left before.
             rows.retain(|(path, _)| *path != file.path);
             rows.push((file.path.clone(), row(&line, file)));
         }
     }
     let mut map = format!("{MADE}\n# Intent map\n");
-    for (intent, rows) in &intents {
+    for (intent, rows) in intents.iter().filter(|(_, rows)| !rows.is_empty()) {
         let name = names.get(intent).map(|name| format!(": {}", cell(name))).unwrap_or_default();
         // Writing to a text does not fail.
         let _ = write!(
@@ -96,8 +107,15 @@ pub fn intent_map(trace: &str, names: &BTreeMap<String, String>) -> String {
     map
 }
 
+/// Whether a text has the form of the id of an intent; other lines than rote's may have any.
+fn is_id(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-';
+    text.len() <= 64 && !text.is_empty() && text.chars().all(is_part)
+}
+
 fn row(line: &Line, file: &File) -> String {
-    let hash = file.content_hash.as_deref().map_or("removed", |hash| hash.trim_start_matches("sha256:"));
+    let digits = |hash: &str| hash.trim_start_matches("sha256:").to_owned();
+    let hash = file.content_hash.as_deref().map_or_else(|| "removed".to_owned(), digits);
     let ranges = file.conversations.iter().flat_map(|one| &one.ranges);
     let mut lines: Vec<String> =
         ranges.clone().take(MAX_RANGES).map(|range| format!("{}-{}", range.start_line, range.end_line)).collect();
@@ -108,7 +126,7 @@ fn row(line: &Line, file: &File) -> String {
     format!(
         "| {} | {} | {} | INTENT_EVOLUTION | {} | {} |\n",
         cell(&file.path),
-        first(hash),
+        cell(&first(&hash)),
         lines.join(", "),
         cell(&first(revision)),
         cell(&line.timestamp)
@@ -122,7 +140,7 @@ fn first(digits: &str) -> String {
 /// A foreign text within a cell: one line, in which nothing ends the cell or begins markup.
 fn cell(text: &str) -> String {
     let mut cell = String::with_capacity(text.len());
-    for character in spelled_line(text).chars() {
+    for character in spelled_line(text).chars().take(MAX_CELL) {
         if matches!(character, '|' | '<' | '`' | '[' | ']' | '*' | '_' | '\\') {
             cell.push('\\');
         }
@@ -155,6 +173,9 @@ mod tests {
         let trace = [
             line("INT-001", "INTENT_EVOLUTION", "finished", &[("src/a.rs", Some(&hash)), ("src/b.rs", Some(&hash))]),
             line("INT-001", "AST_REFACTOR", "finished", &[("src/moved.rs", Some(&hash))]),
+            line("INT-003", "INTENT_EVOLUTION", "finished", &[("a", Some(&hash))]),
+            line("INT-003", "AST_REFACTOR", "finished", &[("a", None), ("b", Some(&other))]),
+            line("INT-4: do as <it> says", "INTENT_EVOLUTION", "finished", &[("a", Some("sha256:\n\n# x\n"))]),
             line("INT-001", "INTENT_EVOLUTION", "denied", &[("src/denied.rs", None)]),
             "{ not a line".to_owned(),
             line("INT-002", "INTENT_EVOLUTION", "finished", &[("docs/a|b`\n.md", None)]),
@@ -167,10 +188,11 @@ mod tests {
             format!("| {file} | {hash} | 1-3 | INTENT_EVOLUTION | 0123456789ab | 2026-11-27T08:00:00Z |\n")
         };
         let expected = format!(
-            "{MADE}\n# Intent map\n\n## INT-001: Close \\<what> is stale\n\n{head}{}{}\n## INT-002\n\n{head}{}",
+            "{MADE}\n# Intent map\n\n## INT-001: Close \\<what> is stale\n\n{head}{}{}\n## INT-002\n\n{head}{}\n## INT-003\n\n{head}{}",
             row("src/b.rs", "abababababab"),
             row("src/a.rs", "cdcdcdcdcdcd"),
             row("docs/a\\|b\\`\\\\n.md", "removed"),
+            row("b", "cdcdcdcdcdcd"),
         );
         assert_eq!(map, expected);
         assert_eq!(intent_map(&trace.join("\n"), &names), map);

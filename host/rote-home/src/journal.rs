@@ -29,7 +29,7 @@ pub use open::{OpenCall, OpenOfRun, OpenWrite};
 pub use reopen::OpenDifference;
 pub use restart::Restarted;
 pub use seal::{Breach, VerifyReport};
-pub use token::{NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal};
+pub use token::{ApprovalHistory, NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal};
 
 use self::anchor::Place;
 use self::extend::Extending;

@@ -29,8 +29,8 @@ pub use file::{
 pub use folder::Folder;
 pub use group::{Group, Handed, ToTheEnd};
 pub use journal::{
-    Breach, Durability, Event, Journal, NewEvent, NewToken, OpenCall, OpenDifference, OpenOfRun, OpenWrite,
-    PendingToken, Restarted, TokenBinding, TokenClaim, TokenRefusal, VerifyReport, genesis,
+    ApprovalHistory, Breach, Durability, Event, Journal, NewEvent, NewToken, OpenCall, OpenDifference, OpenOfRun,
+    OpenWrite, PendingToken, Restarted, TokenBinding, TokenClaim, TokenRefusal, VerifyReport, genesis,
 };
 pub use key::{existing_host_key, host_key, host_key_after};
 pub use keyed::{is_marked, mark};

@@ -36,7 +36,8 @@ impl World {
 
     fn request(&self) -> Envelope {
         let about = About { title: "writes a file".to_owned(), ..About::default() };
-        let asked = Asked { plan: &self.plan, kind: Kind::Call, about: &about, command: &|_| None };
+        let asked =
+            Asked { plan: &self.plan, kind: Kind::Call, about: &about, command: &|_| None, is_used: &|_| Ok(false) };
         self.approvals.request(&asked, &self.active(), at(0), &self.entropy).unwrap()
     }
 
@@ -51,7 +52,7 @@ impl World {
         id
     }
 
-    fn consume(&self, id: ApprovalId, plan: &Plan, now: Timestamp) -> Result<Used, Problem> {
+    fn consume(&self, id: ApprovalId, plan: &Plan, now: Timestamp) -> Result<Vec<Decision>, Problem> {
         self.approvals.consume(id, &self.enrolment(), plan, None, now).unwrap()
     }
 
@@ -78,7 +79,7 @@ fn an_approval_is_used_once_by_one_of_many() {
     });
     let (won, lost): (Vec<_>, Vec<_>) = wins.into_iter().partition(Result::is_ok);
     assert_eq!((won.len(), lost.len()), (1, 7));
-    let decided: Vec<bool> = won[0].as_ref().unwrap().decisions.iter().map(|one| one.approved).collect();
+    let decided: Vec<bool> = won[0].as_ref().unwrap().iter().map(|one| one.approved).collect();
     assert_eq!(decided, [true, false]);
     assert!(lost.iter().all(|one| one.as_ref().unwrap_err().code() == "expired_or_consumed"), "{lost:?}");
     assert_eq!(world.consume(id, &world.plan, at(3)).unwrap_err().code(), "expired_or_consumed");
@@ -194,7 +195,13 @@ fn a_rotation_lets_go_of_what_was_asked_under_the_old_key() {
     let public = enrolment.known(&world.key.id).unwrap();
     assert_eq!(old.signed.as_ref().unwrap().decisions(&public.bytes, &old.subject()).unwrap().len(), 2);
     let under_the_new = world.approvals.request(
-        &Asked { plan: &world.plan, kind: Kind::Call, about: &About::default(), command: &|_| None },
+        &Asked {
+            plan: &world.plan,
+            kind: Kind::Call,
+            about: &About::default(),
+            command: &|_| None,
+            is_used: &|_| Ok(false),
+        },
         &active,
         at(4),
         &world.entropy,
@@ -217,11 +224,23 @@ fn the_same_asks_once_and_nobody_buries_it() {
         world.plan.context = format!("ctx-{number}");
         // Other names than 256 that a byte can tell apart.
         let entropy = Numbered(number);
-        let asked = Asked { plan: &world.plan, kind: Kind::Call, about: &About::default(), command: &|_| None };
+        let asked = Asked {
+            plan: &world.plan,
+            kind: Kind::Call,
+            about: &About::default(),
+            command: &|_| None,
+            is_used: &|_| Ok(false),
+        };
         world.approvals.request(&asked, &world.active(), at(0), &entropy).unwrap();
     }
     world.plan.context = "one too many".to_owned();
-    let asked = Asked { plan: &world.plan, kind: Kind::Call, about: &About::default(), command: &|_| None };
+    let asked = Asked {
+        plan: &world.plan,
+        kind: Kind::Call,
+        about: &About::default(),
+        command: &|_| None,
+        is_used: &|_| Ok(false),
+    };
     let one_more = world.approvals.request(&asked, &world.active(), at(0), &Numbered(9_998)).unwrap();
     assert_eq!(world.state(one_more.id), State::Pending);
     assert_eq!(world.state(first.id), State::Expired, "the oldest made room");
@@ -232,7 +251,13 @@ fn the_same_asks_once_and_nobody_buries_it() {
         }
     }
     world.plan.context = "where all are signed".to_owned();
-    let asked = Asked { plan: &world.plan, kind: Kind::Call, about: &About::default(), command: &|_| None };
+    let asked = Asked {
+        plan: &world.plan,
+        kind: Kind::Call,
+        about: &About::default(),
+        command: &|_| None,
+        is_used: &|_| Ok(false),
+    };
     let full = world.approvals.request(&asked, &world.active(), at(0), &Numbered(9_999)).unwrap_err();
     assert!(matches!(full, ApprovalError::Full(MAX_PENDING)), "{full}");
     // They end by themselves, and what has been over for a week is gone.
@@ -240,7 +265,13 @@ fn the_same_asks_once_and_nobody_buries_it() {
     world.approvals.request(&asked, &world.active(), later, &Numbered(9_999)).unwrap();
     assert_eq!(world.approvals.list().unwrap().len(), MAX_PENDING + 2);
     world.plan.context = "after a week".to_owned();
-    let asked = Asked { plan: &world.plan, kind: Kind::Call, about: &About::default(), command: &|_| None };
+    let asked = Asked {
+        plan: &world.plan,
+        kind: Kind::Call,
+        about: &About::default(),
+        command: &|_| None,
+        is_used: &|_| Ok(false),
+    };
     let week = at(LIFETIME.as_secs() * 2 + RETENTION);
     world.approvals.request(&asked, &world.active(), week, &Numbered(10_000)).unwrap();
     assert_eq!(world.approvals.list().unwrap().len(), 2);

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rote_govern::Redactor;
-use rote_types::clean_line;
+use rote_types::{clean_line, spelled_line};
 use rote_workspace::RequestRecord;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ pub(crate) fn of_call(invocation: &Invocation, claimed: &ClaimedRequest) -> Resu
 /// Says in one sentence what a call would do.
 pub(crate) fn impact(arguments: &Value) -> String {
     let said = |name: &str| arguments.get(name).and_then(Value::as_str);
-    let command = clean_line(said("command").unwrap_or_default(), MAX_SHOWN);
+    let command = clean_line(&spelled_line(said("command").unwrap_or_default()), MAX_SHOWN);
     let folder = said("cwd").map(|cwd| format!(" in `{}`", clean_line(cwd, MAX_SHOWN))).unwrap_or_default();
     format!("runs `{command}`{folder}")
 }
@@ -162,7 +162,7 @@ impl CommandEffect {
             },
         };
         let code = ran.status.and_then(|status| status.code());
-        let truncated = ran.stdout.was_cut || ran.stderr.was_cut;
+        let truncated = ran.stdout.was_cut() || ran.stderr.was_cut();
         let mut body = json!({ "exit_code": code, "stdout": stdout, "stderr": stderr, "truncated": truncated });
         if let Some(message) = message {
             body["message"] = message.into();

@@ -131,7 +131,7 @@ impl Pipe {
 pub(crate) struct Tail {
     bytes: Vec<u8>,
     /// Something stood before.
-    pub(crate) was_cut: bool,
+    dropped: bool,
 }
 
 impl Tail {
@@ -139,8 +139,13 @@ impl Tail {
         self.bytes.extend_from_slice(bytes);
         if self.bytes.len() > 4 * KEPT_BYTES {
             self.bytes.drain(..self.bytes.len() - 2 * KEPT_BYTES);
-            self.was_cut = true;
+            self.dropped = true;
         }
+    }
+
+    /// Whether more was printed than is kept.
+    pub(crate) fn was_cut(&self) -> bool {
+        self.dropped || self.bytes.len() > KEPT_BYTES
     }
 
     /// What is kept of it. It is masked before it is cut, and twice as much is masked: what was cut off before that may
@@ -148,7 +153,7 @@ impl Tail {
     pub(crate) fn masked(&self, redactor: &Redactor) -> String {
         let text = String::from_utf8_lossy(&self.bytes);
         let masked = redactor.text(&text);
-        let start = masked.len().saturating_sub(KEPT_BYTES).max(if self.was_cut { KEPT_BYTES } else { 0 });
+        let start = masked.len().saturating_sub(KEPT_BYTES).max(if self.dropped { KEPT_BYTES } else { 0 });
         masked[masked.ceil_char_boundary(start)..].to_owned()
     }
 }

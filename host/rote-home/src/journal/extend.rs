@@ -9,7 +9,7 @@ use rote_types::{ResponseId, WorkspaceIdentity};
 use rusqlite::Connection;
 
 use super::seal::{Admitted, Held};
-use super::{Durability, Event, Journal, NewEvent, TokenClaim, TokenRefusal, chain, token};
+use super::{ApprovalHistory, Durability, Event, Journal, NewEvent, TokenClaim, TokenRefusal, chain, token};
 use crate::database::apart;
 use crate::{Group, HomeError};
 
@@ -29,8 +29,8 @@ enum Condition {
     None,
     /// The token is good for it, and used up by it.
     Token(Box<TokenClaim>),
-    /// The approval of that name, asked for then, was not consumed.
-    Unused(String, Timestamp),
+    /// The approval of that name was asked for and not consumed.
+    Unused(String),
     /// The number has no `effect.started` yet.
     Unbegun(WorkspaceIdentity, ResponseId),
 }
@@ -107,18 +107,18 @@ impl Journal {
         }))
     }
 
-    /// Appends `events`, which use an approval up that was asked for at `issued`, in one transaction that is fsynced. Where the
-    /// journal has it as used, nothing is appended, and when that was is the inner error.
+    /// Appends `events`, which use an approval up, in one transaction that is fsynced. Where the journal has it as used, or does not
+    /// know that it was asked for, nothing is appended, and when it was used is the inner error.
     ///
     /// # Errors
     /// As [`Journal::append`].
     pub fn append_approved(
         &self,
         at: Timestamp,
-        (approval, issued): (&str, Timestamp),
+        approval: &str,
         events: &[NewEvent],
     ) -> Result<Result<Vec<Event>, Timestamp>, HomeError> {
-        let condition = Condition::Unused(approval.to_owned(), issued);
+        let condition = Condition::Unused(approval.to_owned());
         let extension = Extension { at, durability: Durability::Disk, events: events.to_vec(), condition };
         Ok(self.extend(extension)?.map_err(|refusal| match refusal {
             Refusal::Used(at) => at,
@@ -126,12 +126,12 @@ impl Journal {
         }))
     }
 
-    /// Returns when an approval that was asked for at `issued` was used up, as the journal has it.
+    /// Returns what the journal has of an approval since it was asked for.
     ///
     /// # Errors
-    /// [`HomeError::Database`].
-    pub fn approval_used(&self, approval: &str, issued: Timestamp) -> Result<Option<Timestamp>, HomeError> {
-        token::consumed_at(&self.connection(), self.seal.key()?, approval, issued).map_err(self.failed("read"))
+    /// [`HomeError::Database`], [`HomeError::Breached`] without a key.
+    pub fn approval_history(&self, approval: &str) -> Result<ApprovalHistory, HomeError> {
+        token::history(&self.connection(), self.seal.key()?, approval).map_err(self.failed("read"))
     }
 
     fn extend(&self, extension: Extension) -> Extended {
@@ -192,9 +192,10 @@ impl Journal {
                     return Ok(Err(Refusal::Token(refusal)));
                 }
             }
-            Condition::Unused(approval, issued) => {
-                let used = token::consumed_at(transaction, held.key, approval, *issued);
-                if let Some(at) = used.map_err(self.failed("read"))? {
+            Condition::Unused(approval) => {
+                let history = token::history(transaction, held.key, approval).map_err(self.failed("read"))?;
+                let unknown = history.plan_hash.is_none().then_some(Timestamp::UNIX_EPOCH);
+                if let Some(at) = history.used.or(unknown) {
                     return Ok(Err(Refusal::Used(at)));
                 }
             }

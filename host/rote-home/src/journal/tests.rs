@@ -525,3 +525,30 @@ fn what_threads_and_tasks_append_at_once_is_one_chain_and_each_stands_for_itself
     let report = journals[0].verify().unwrap();
     assert_eq!((report.events, report.problem), (10 + 4 * 10, None));
 }
+
+/// A clock that was set back, and a row that was changed, hide no use of an approval.
+#[test]
+fn what_was_used_is_found_whatever_the_clock_said_since() {
+    let (_dir, home) = home();
+    let journal = open(&home);
+    let tell = |second: i64, kind: &'static str, body: Value| {
+        let event = NewEvent { kind, effect: None, body };
+        journal.append(at(second), Durability::Process, &[event]).unwrap();
+    };
+    let history = || journal.approval_history("ap_1").unwrap();
+    assert_eq!(history(), ApprovalHistory::default());
+    tell(0, "approval.requested", json!({ "approval": "ap_1", "plan_hash": "00" }));
+    assert_eq!((history().used, history().plan_hash.as_deref()), (None, Some("00")));
+    tell(9, "approval.requested", json!({ "approval": "ap_2", "plan_hash": "01" }));
+    tell(10, "approval.consumed", json!({ "approval": "ap_1" }));
+    tell(-7_200, "effect.started", json!({}));
+    assert_eq!((history().used, history().latest), (Some(at(10)), Some(at(10))));
+    assert_eq!(journal.approval_history("ap_2").unwrap().used, None);
+    let again = NewEvent { kind: "effect.started", effect: None, body: json!({}) };
+    assert_eq!(journal.append_approved(at(11), "ap_1", std::slice::from_ref(&again)).unwrap().unwrap_err(), at(10));
+    // One that nobody asked for counts as used.
+    assert!(journal.append_approved(at(11), "ap_3", &[again]).unwrap().is_err());
+    drop(journal);
+    tamper(&home, "UPDATE events SET kind = 'approval.hidden' WHERE kind = 'approval.consumed'");
+    assert!(open(&home).approval_history("ap_1").unwrap().used.is_some());
+}

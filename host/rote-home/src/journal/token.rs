@@ -4,7 +4,7 @@
 //! either: a row counts with a MAC under the journal's key, and a token that the journal has as consumed stays used.
 
 use jiff::{SignedDuration, Timestamp};
-use rote_types::event::APPROVAL_CONSUMED;
+use rote_types::event::{APPROVAL_CONSUMED, APPROVAL_REQUESTED};
 use rote_types::{AdapterId, ConfirmScope, Sha256Digest, TrustChange, TrustRoot};
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -161,7 +161,7 @@ pub(super) fn consume(
         stored.consumed_at.is_none() && differing(&stored.binding, &claim.binding).is_none()
     };
     if let Some(stored) = stored.as_mut().filter(asks) {
-        stored.consumed_at = consumed_at(connection, key, &claim.hash.to_string(), stored.created_at)?;
+        stored.consumed_at = history(connection, key, &claim.hash.to_string())?.used;
     }
     if let Err(refusal) = admit(stored.as_ref(), claim, now) {
         return Ok(Err(refusal));
@@ -172,34 +172,41 @@ pub(super) fn consume(
     Ok(if changed == 1 { Ok(()) } else { Err(TokenRefusal::Used { at: now }) })
 }
 
-/// When a token or a signed approval was consumed, as the journal has it. The events since it was made are gone through by their
-/// numbers: an index could be made to leave one out; and each has to be the one that was written: where somebody changed one, what was
-/// asked for before it counts as used.
-pub(super) fn consumed_at(
-    connection: &Connection,
-    key: &Key,
-    named: &str,
-    created_at: Timestamp,
-) -> Result<Option<Timestamp>, rusqlite::Error> {
+/// What the journal has of a token or of a request, from its end back to where that was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApprovalHistory {
+    /// When it was used; an event that is not as it was written counts as that.
+    pub used: Option<Timestamp>,
+    /// The hash of what was asked for; none where the journal does not know of it.
+    pub plan_hash: Option<String>,
+    /// The latest time since then, whatever the clock said in between.
+    pub latest: Option<Timestamp>,
+}
+
+/// Goes through the events by their numbers: an index could be made to leave one out; and each has to be the one that was written. No
+/// time ends it, since a clock may have been set back.
+pub(super) fn history(connection: &Connection, key: &Key, named: &str) -> Result<ApprovalHistory, rusqlite::Error> {
     let mut statement =
         connection.prepare_cached(&format!("SELECT {COLUMNS} FROM events NOT INDEXED ORDER BY seq DESC"))?;
     let mut rows = statement.query([])?;
-    let mut behind = None;
+    let (mut found, mut behind) = (ApprovalHistory::default(), None);
     while let Some(row) = rows.next()? {
         let event = RawEvent::from_row(row)?;
-        // A time that somebody broke ends nothing, and does not make the token unused.
         let at: Option<Timestamp> = event.at.parse().ok();
-        let is_used = event.kind == APPROVAL_CONSUMED && event.body.contains(named);
-        if is_used || !super::chain::is_written(key, &event, behind.as_ref()) {
-            return Ok(Some(at.unwrap_or(Timestamp::UNIX_EPOCH)));
+        let is_written = super::chain::is_written(key, &event, behind.as_ref());
+        found.latest = found.latest.max(at);
+        if !is_written || (event.kind == APPROVAL_CONSUMED && event.body.contains(named)) {
+            found.used = Some(at.unwrap_or(Timestamp::UNIX_EPOCH));
+            return Ok(found);
         }
-        // A clock that was set back by less than a token allows for does not end it either.
-        if at.is_some_and(|at| created_at.duration_since(at) > AHEAD + AHEAD) {
-            break;
+        if event.kind == APPROVAL_REQUESTED && event.body.contains(named) {
+            let body: serde_json::Value = serde_json::from_str(&event.body).unwrap_or_default();
+            found.plan_hash = body["plan_hash"].as_str().map(str::to_owned);
+            return Ok(found);
         }
         behind = Some(event);
     }
-    Ok(None)
+    Ok(found)
 }
 
 fn admit(stored: Option<&PendingToken>, claim: &TokenClaim, now: Timestamp) -> Result<(), TokenRefusal> {
