@@ -3,6 +3,10 @@
 //! Invariants: a change that asks for a person is made without a key by whoever agreed, and with one only by a signature over what is
 //! changed; the event of the change names it. Each time the key is unlocked it signs where the journal ends.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
 use jiff::Timestamp;
 use rote_approval::{
     About, ApprovalError, ApprovalId, Approvals, Asked, Enrolment, Envelope, Keys, Kind, Plan, PlannedCall, Problem,
@@ -14,8 +18,6 @@ use rote_types::{ErrorKind, command, event, exact_json, sha256};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::time::Duration;
 
 use crate::change::Change;
 use crate::{AppError, Host, Session};
@@ -204,13 +206,17 @@ impl Host {
         Ok(unlocked)
     }
 
-    /// Appends an event, and has the key sign that the journal ends with it.
-    fn append_signed(&self, key: &Unlocked, kind: &'static str, body: Value) -> Result<(), AppError> {
-        let event = NewEvent { kind, effect: None, body };
-        let journal = self.journal()?;
+    /// Appends an event about an approval, and brings their log up to it.
+    fn tell_of_approval(&self, kind: &'static str, body: Value) -> Result<Arc<Journal>, AppError> {
+        let (journal, event) = (self.journal()?, NewEvent { kind, effect: None, body });
         journal.append(self.now(), Durability::Disk, &[event])?;
         project_approvals(self.home()?, &journal);
-        self.sign_end(key, &journal)
+        Ok(journal)
+    }
+
+    /// The same, and has the key sign that the journal ends with it.
+    fn append_signed(&self, key: &Unlocked, kind: &'static str, body: Value) -> Result<(), AppError> {
+        self.sign_end(key, &*self.tell_of_approval(kind, body)?)
     }
 
     /// Has the key sign where a journal ends.
@@ -232,7 +238,7 @@ impl Session {
     pub fn approval_init(&self, passphrase: &SecretString) -> Result<ApprovalKey, AppError> {
         let (home, journal) = (self.host.home()?, self.host.journal()?);
         // Of two that begin at once one makes a key, and the other finds it.
-        let _alone = lock(&home.approvals_lock().with_extension("key"), KEY_WAIT)?;
+        let _alone = lock(&home.approval_key_lock(), KEY_WAIT)?;
         let (created, unlocked) = match Enrolment::of(home, &journal) {
             Ok(Some(enrolment)) => return Err(ApprovalError::HasKey { key_id: enrolment.active.id }.into()),
             Ok(None) => {
@@ -256,7 +262,7 @@ impl Session {
     /// `NotFound` where there is none, Auth for a wrong passphrase.
     pub fn approval_rotate(&self, old: &SecretString, new: &SecretString) -> Result<ApprovalKey, AppError> {
         let home = self.host.home()?;
-        let _alone = lock(&home.approvals_lock().with_extension("key"), KEY_WAIT)?;
+        let _alone = lock(&home.approval_key_lock(), KEY_WAIT)?;
         let enrolment = self.host.enrolled()?;
         let unlocked = self.host.unlock(&enrolment, old)?;
         let rotated = enrolment.keys.rotate(&unlocked, new.expose_secret(), self.host.now(), &**self.host.entropy())?;
@@ -365,10 +371,7 @@ impl Session {
                     "approval": id.to_string(), "approved": false, "by": self.user(), "plan_hash": envelope.plan_hash,
                     "reason": reason,
                 });
-                let event = NewEvent { kind: event::APPROVAL_DECIDED, effect: None, body };
-                let journal = self.host.journal()?;
-                journal.append(self.host.now(), Durability::Process, &[event])?;
-                project_approvals(self.host.home()?, &journal);
+                self.host.tell_of_approval(event::APPROVAL_DECIDED, body)?;
                 Ok(ApprovalView::of(&envelope, self.host.now()))
             })
             .collect()
@@ -470,8 +473,7 @@ impl Session {
         let envelope = approvals.request(&asked, &enrolment.active, self.host.now(), &**self.host.entropy())?;
         let view = ApprovalView::of(&envelope, now);
         let wanted = json!({ "approval": view.approval_id, "change": change.kind(), "plan_hash": view.plan_hash });
-        let event = NewEvent { kind: event::APPROVAL_REQUESTED, effect: None, body: wanted };
-        self.host.journal()?.append(now, Durability::Process, &[event])?;
+        self.host.tell_of_approval(event::APPROVAL_REQUESTED, wanted)?;
         if view.state == Decided::Waiting
             && let Some(passphrase) = self.host.config().passphrase.ask(&view)?
         {

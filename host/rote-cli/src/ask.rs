@@ -203,12 +203,13 @@ fn binds(context: &Context, ui: &mut Ui<'_>, wanted: &BTreeSet<WantedCredential>
 }
 
 /// Drops what was typed, or pasted with the command, before there was a question.
-fn forget_typed() -> std::io::Result<()> {
+pub(crate) fn forget_typed() -> std::io::Result<()> {
     use rustix::termios::{QueueSelector, tcflush};
     Ok(tcflush(std::io::stdin(), QueueSelector::IFlush)?)
 }
 
-fn read_line(most: u64) -> std::io::Result<Zeroizing<String>> {
+/// Reads a line of a terminal, at most so many bytes of it; an empty text is the end of input.
+pub(crate) fn read_line(most: u64) -> std::io::Result<Zeroizing<String>> {
     use std::io::{BufRead, Read};
     let mut line = Zeroizing::new(String::new());
     std::io::stdin().lock().take(most).read_line(&mut line)?;

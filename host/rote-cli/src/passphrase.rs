@@ -1,13 +1,14 @@
 //! The passphrase of the approval key: from a file descriptor, a variable, or a person at the terminal. It is never an
 //! argument, which other processes see, and never echoed.
 
-use std::io::{BufRead, Read, Write};
+use std::io::{Read, Write};
 
 use rote_app::{AppError, ApprovalView, AskPassphrase};
 use rote_types::ErrorKind;
 use secrecy::SecretString;
 use zeroize::Zeroizing;
 
+use crate::ask::{forget_typed, read_line};
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::error::{CliError, Result, io, usage};
@@ -91,20 +92,18 @@ impl Passphrases {
 
     /// Shows a question and waits for a line; the outer none says that the process is asked to stop.
     fn wait(&self, question: &str, silent: bool) -> std::io::Result<Option<Option<Zeroizing<String>>>> {
-        use rustix::termios::{QueueSelector, tcflush};
         let executor = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         executor.block_on(async {
             self.signals.listen();
             let _silence = if silent { Some(Silence::new()?) } else { None };
-            tcflush(std::io::stdin(), QueueSelector::IFlush)?;
+            forget_typed()?;
             let mut terminal = std::io::stderr();
             write!(terminal, "{question} ").and_then(|()| terminal.flush())?;
             let (sender, line) = tokio::sync::oneshot::channel();
             // Nothing ends a read of a terminal but its keyboard. This thread ends with the process, which may be at once.
             std::thread::spawn(move || {
-                let mut line = Zeroizing::new(String::new());
-                let read = std::io::stdin().lock().take(MAX).read_line(&mut line);
-                let _nobody_waits_any_more = sender.send(read.ok().filter(|read| *read > 0).map(|_| line));
+                let read = read_line(MAX).ok().filter(|line| !line.is_empty());
+                let _nobody_waits_any_more = sender.send(read);
             });
             let line = tokio::select! {
                 biased;

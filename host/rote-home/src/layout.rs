@@ -158,6 +158,12 @@ impl Home {
         self.root.join("audit/approvals.jsonl")
     }
 
+    /// Returns `config/.approval-key.lock`, held by whoever makes or changes the approval key.
+    #[must_use]
+    pub fn approval_key_lock(&self) -> PathBuf {
+        self.config_dir().join(".approval-key.lock")
+    }
+
     /// Returns `config/.approvals.lock`, held by whoever writes the log of approvals.
     #[must_use]
     pub fn approvals_lock(&self) -> PathBuf {

@@ -1,3 +1,5 @@
+//! The key: made, opened, rotated, stopped in between, and forged.
+
 use std::os::unix::fs::PermissionsExt;
 
 use rote_types::Entropy;

@@ -1,3 +1,5 @@
+//! Requests and their approvals: used once, for what they are of, by whom they are signed, whoever writes the database.
+
 use rote_types::sha256;
 
 use super::*;

@@ -544,6 +544,11 @@ fn what_was_used_is_found_whatever_the_clock_said_since() {
     tell(-7_200, "effect.started", json!({}));
     assert_eq!((history().used, history().latest), (Some(at(10)), Some(at(10))));
     assert_eq!(journal.approval_history("ap_2").unwrap().used, None);
+    // Whoever calls with the name of a request in an argument has asked for another one.
+    tell(12, "approval.requested", json!({ "approval": "ap_4", "plan_hash": "02", "impact": "deletes `ap_1`" }));
+    assert_eq!((history().used, history().plan_hash), (Some(at(10)), None));
+    tell(13, "approval.consumed", json!({ "approval": "ap_4", "tool": "ap_2" }));
+    assert_eq!(journal.approval_history("ap_2").unwrap().used, None);
     let again = NewEvent { kind: "effect.started", effect: None, body: json!({}) };
     assert_eq!(journal.append_approved(at(11), "ap_1", std::slice::from_ref(&again)).unwrap().unwrap_err(), at(10));
     // One that nobody asked for counts as used.

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use rote_types::event::{APPROVAL_CONSUMED, APPROVAL_REQUESTED};
 use rote_types::{AdapterId, ConfirmScope, Sha256Digest, TrustChange, TrustRoot};
 use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::Value;
 
 use super::anchor::Key;
 use super::{COLUMNS, RawEvent};
@@ -195,18 +196,29 @@ pub(super) fn history(connection: &Connection, key: &Key, named: &str) -> Result
         let at: Option<Timestamp> = event.at.parse().ok();
         let is_written = super::chain::is_written(key, &event, behind.as_ref());
         found.latest = found.latest.max(at);
-        if !is_written || (event.kind == APPROVAL_CONSUMED && event.body.contains(named)) {
+        let about = about(&event).filter(|body| is_named(body, named));
+        if !is_written || (event.kind == APPROVAL_CONSUMED && about.is_some()) {
             found.used = Some(at.unwrap_or(Timestamp::UNIX_EPOCH));
             return Ok(found);
         }
-        if event.kind == APPROVAL_REQUESTED && event.body.contains(named) {
-            let body: serde_json::Value = serde_json::from_str(&event.body).unwrap_or_default();
+        if let Some(body) = about {
             found.plan_hash = body["plan_hash"].as_str().map(str::to_owned);
             return Ok(found);
         }
         behind = Some(event);
     }
     Ok(found)
+}
+
+/// What an event about an approval says; none of another event.
+fn about(event: &RawEvent) -> Option<Value> {
+    let is_about = event.kind == APPROVAL_CONSUMED || event.kind == APPROVAL_REQUESTED;
+    is_about.then(|| serde_json::from_str(&event.body).unwrap_or_default())
+}
+
+/// Whether an event is about a token or a request. Its name in any other place, as in an argument, is somebody's word.
+fn is_named(body: &Value, named: &str) -> bool {
+    ["approval", "token_hash"].iter().any(|member| body[*member] == named)
 }
 
 fn admit(stored: Option<&PendingToken>, claim: &TokenClaim, now: Timestamp) -> Result<(), TokenRefusal> {
