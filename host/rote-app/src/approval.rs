@@ -76,6 +76,20 @@ pub enum Decided {
     Ended,
 }
 
+impl Decided {
+    /// The word for it, which JSON has too.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Allowed => "allowed",
+            Self::Denied => "denied",
+            Self::Used => "used",
+            Self::Ended => "ended",
+        }
+    }
+}
+
 /// A request for a person's signature.
 #[derive(Debug, Clone, Serialize)]
 pub struct ApprovalView {
@@ -164,7 +178,7 @@ impl ApprovalView {
         Self { title, request, why, before, command, ..self }
     }
 
-    /// The first digits of the plan's hash, by which a person tells that two views are of the same.
+    /// The first digits of the plan's hash (the seed's eight).
     #[must_use]
     pub fn prefix(&self) -> &str {
         self.plan_hash.get(..8).unwrap_or(&self.plan_hash)
@@ -329,7 +343,7 @@ impl Session {
             let id = named(&view.approval_id)?;
             let one = self.host.seen(&approvals.get(id)?)?;
             if one.state != Decided::Waiting {
-                let message = format!("`{id}` is {}", state_word(one.state));
+                let message = format!("`{id}` is {}", one.state.as_str());
                 return Err(AppError::new(ErrorKind::Conflict, message).with_hint(command("rote approve ls")));
             }
             ids.push((id, view.plan_hash.as_str()));
@@ -565,17 +579,5 @@ fn shown(key: &PublicKey, created: bool, expired: usize) -> ApprovalKey {
         created_at: key.created_at.clone(),
         created,
         expired,
-    }
-}
-
-/// How a request stands, in a sentence.
-#[must_use]
-pub fn state_word(state: Decided) -> &'static str {
-    match state {
-        Decided::Waiting => "waiting",
-        Decided::Allowed => "allowed already",
-        Decided::Denied => "denied",
-        Decided::Used => "used",
-        Decided::Ended => "over",
     }
 }

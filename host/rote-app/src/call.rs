@@ -174,7 +174,7 @@ impl Session {
         let mandate = if tool.access.changes() { self.mandate()? } else { MandateSource::default() };
         let options = CallOptions {
             mandate,
-            confirm: request.confirm.into_iter().collect(),
+            confirm: request.confirm.into_iter().chain(self.presented().iter().cloned()).collect(),
             dry_run: request.dry_run,
             headers: request.headers.into(),
             alone: !request.another,

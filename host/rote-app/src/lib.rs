@@ -44,7 +44,7 @@ mod written;
 pub use adapter::{AccessCounts, AdapterDetail, AdapterList, CredentialSet, Described, IdempotencyKeys, ToolLine};
 pub use adapter_new::{AdapterNew, AdapterPlan};
 pub use answer::{HandedOn, Wanted};
-pub use approval::{ApprovalKey, ApprovalView, AskPassphrase, Decided as ApprovalState, NoPassphrase, state_word};
+pub use approval::{ApprovalKey, ApprovalView, AskPassphrase, Decided as ApprovalState, NoPassphrase};
 pub use audit::{AuditEvent, Rebuilt, Verified};
 pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest, Called, Parameter};
 pub use change::Consent;

@@ -164,10 +164,10 @@ impl Envelope {
         Subject { nonce: &self.nonce, plan_hash: &self.plan_hash, key_id: &self.key_id }
     }
 
-    /// Whether it is what would be asked for with these words, for that long.
-    pub(crate) fn is_as_asked(&self, about: &About, lifetime: jiff::SignedDuration) -> bool {
+    /// Whether it is what would be asked for: this plan, with these words, for that long.
+    pub(crate) fn is_as_asked(&self, plan: &Plan, about: &About, lifetime: jiff::SignedDuration) -> bool {
         let words = |about: &About| (about.title.clone(), about.request.clone(), about.why.clone());
-        self.is_whole()
+        self.fits(plan).is_ok()
             && words(&self.about) == words(about)
             && self.expires_at.as_second().saturating_sub(self.issued_at.as_second()) == lifetime.as_secs()
     }

@@ -106,7 +106,9 @@ impl Approvals {
                 connection.prepare_cached(same)?.query_map([&binding], |row| row.get(0))?.collect::<Result<_, _>>()?;
             // Only one that is as it would be asked for now is asked for again: the journal is told of it.
             let is_same = |one: &&&Envelope| {
-                same.contains(&one.id.to_string()) && one.is_as_asked(asked.about, LIFETIME) && !used.contains(&one.id)
+                same.contains(&one.id.to_string())
+                    && one.is_as_asked(asked.plan, asked.about, LIFETIME)
+                    && !used.contains(&one.id)
             };
             if let Some(found) = open.iter().find(is_same) {
                 return Ok(Some((*found).clone()));

@@ -351,3 +351,27 @@ fn a_key_that_nobody_enrolled_signs_nothing_wherever_it_stands() {
         assert_eq!(world.consume(id, &world.plan, at(2)).unwrap_err().code(), "unknown_nonce", "{states:?}");
     }
 }
+
+/// A waiting request of another plan, of which somebody wrote that it is of this one.
+#[test]
+fn what_is_asked_for_is_never_another_request() {
+    let mut world = World::new();
+    let mine = world.request();
+    world.plan.calls[0].args["path"] = serde_json::json!("production.txt");
+    let other = world.request();
+    assert_ne!(mine.id, other.id);
+    let steal =
+        "UPDATE approval_envelopes SET binding = (SELECT binding FROM approval_envelopes WHERE envelope_id = ?1)";
+    world.approvals.connection.execute(steal, [mine.id.to_string()]).unwrap();
+    world
+        .approvals
+        .connection
+        .execute("DELETE FROM approval_envelopes WHERE envelope_id = ?1", [mine.id.to_string()])
+        .unwrap();
+    world.plan = crate::plan::tests::vector().0;
+    world.plan.fingerprints.insert("things".to_owned(), "mcp_1".to_owned());
+    world.plan.trust.insert("things".to_owned(), "00".to_owned());
+    let asked = world.request();
+    assert_ne!(asked.id, other.id);
+    assert_eq!(asked.tool_calls[0]["args"]["path"], "a.txt");
+}

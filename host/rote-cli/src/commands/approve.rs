@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use rote_app::{AppError, ApprovalKey, ApprovalState, ApprovalView, MIN_PASSPHRASE, state_word};
+use rote_app::{AppError, ApprovalKey, ApprovalState, ApprovalView, MIN_PASSPHRASE};
 use rote_types::{ErrorKind, command};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::passphrase::{Passphrases, nobody};
-use crate::render::approval::{is_long, opening, whole, word};
+use crate::render::approval::{is_long, opening, whole};
 use crate::render::table::table;
 use crate::render::units::{MAX_LINE, clip, plural, second};
 use crate::ui::{Report, Ui};
@@ -244,7 +244,7 @@ impl Allow {
         let mut denied = Vec::new();
         for view in views {
             if view.state != ApprovalState::Waiting {
-                let message = format!("`{}` is {}", view.approval_id, state_word(view.state));
+                let message = format!("`{}` is {}", view.approval_id, view.state.as_str());
                 return Err(AppError::new(ErrorKind::Conflict, message).with_hint(command("rote approve ls")).into());
             }
             if !context.passphrases().has_terminal() {
@@ -327,7 +327,7 @@ fn listed(views: &[ApprovalView], most: usize) -> Report {
     } else {
         let row = |view: &ApprovalView| {
             let id = view.approval_id.clone();
-            vec![id, word(view.state).to_owned(), second(view.expires_at), clip(&view.title, MAX_LINE / 2)]
+            vec![id, view.state.as_str().to_owned(), second(view.expires_at), clip(&view.title, MAX_LINE / 2)]
         };
         let rows: Vec<Vec<String>> = views.iter().take(most).map(row).collect();
         let more = views.len().saturating_sub(most);

@@ -213,7 +213,7 @@ impl Options {
             arguments: wish.arguments,
             parameters: session.words(wish.parameters)?,
             headers: wish.headers,
-            confirm: self.confirm.clone().or_else(|| session.presented().first().cloned()),
+            confirm: self.confirm.clone(),
             dry_run: self.dry_run,
             wanted: Wanted {
                 body: if self.body { Some(u64::MAX) } else { (ui.json && self.jq.is_none()).then_some(MAX_BODY) },

@@ -1,6 +1,6 @@
 //! Requests for a person's signature, as text.
 
-use rote_app::{ApprovalState, ApprovalView};
+use rote_app::ApprovalView;
 use rote_types::{escape_unseen, spelled_line};
 use serde_json::Value;
 
@@ -9,17 +9,6 @@ use super::units::{MAX_LINE, clip, second};
 /// Lines and characters of arguments that are shown without being asked for; longer ones a person opens first.
 const SHOWN_LINES: usize = 40;
 const SHOWN_CHARS: usize = 2_000;
-
-/// How a request stands, in one word.
-pub(crate) fn word(state: ApprovalState) -> &'static str {
-    match state {
-        ApprovalState::Waiting => "waiting",
-        ApprovalState::Allowed => "allowed",
-        ApprovalState::Denied => "denied",
-        ApprovalState::Used => "used",
-        ApprovalState::Ended => "ended",
-    }
-}
 
 /// A foreign text as one line of at most [`MAX_LINE`] characters.
 fn line(text: &str) -> String {
@@ -65,7 +54,7 @@ pub(crate) fn opening(view: &ApprovalView) -> String {
 
 fn told(view: &ApprovalView, arguments: &str) -> String {
     let scope = &view.scope;
-    let mut lines = vec![format!("{}  {}  {}", view.approval_id, word(view.state), line(&view.title))];
+    let mut lines = vec![format!("{}  {}  {}", view.approval_id, view.state.as_str(), line(&view.title))];
     lines.extend(view.request.as_ref().map(|request| format!("  sends {}", line(request))));
     lines.extend(view.why.as_ref().map(|why| format!("  asks since {}", line(why))));
     lines.extend(view.before.as_ref().map(|before| format!("  before: {}", line(before))));
